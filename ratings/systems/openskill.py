@@ -1,0 +1,164 @@
+"""OpenSkill: the Plackett-Luce model of Weng & Lin, "A Bayesian Approximation Method for Online
+Ranking", Journal of Machine Learning Research 12 (2011), Algorithm 4, ties as in the paper.
+
+Each player has a normal belief: mu, the strength, and sigma, how uncertain it is. Beyond the
+paper stand four rules, each a parameter: tau widens sigma before every match, a team is the mean
+of its members and not their sum, sigma never leaves a match larger than it entered it, and sigma
+never exceeds its starting value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import exp, inf, isfinite, sqrt
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    mu: float = 25.0
+    sigma: float = 25.0 / 3.0
+    beta: float = 25.0 / 6.0
+    kappa: float = 1e-4
+    tau: float = 0.3
+    team: Literal["mean", "sum"] = "mean"
+    limit_sigma: bool = True
+    cap_sigma: bool = True
+
+
+PARAMETERS = Parameters()
+
+DISPLAY_START = 1500.0
+DISPLAY_SCALE = 24.0
+DISPLAY_SIGMAS = 3.0
+
+type Belief = tuple[float, float]
+"""(mu, sigma)"""
+
+
+def ordinal(mu: Any, sigma: Any) -> Any:
+    """mu - 3 sigma: what a player is worth, on the cautious side."""
+    return mu - sigma * DISPLAY_SIGMAS
+
+
+def displayed_rating(mu: Any, sigma: Any) -> Any:
+    """The number on the boards, 1500 for a newcomer; never on the same scale as Elo.
+
+    Takes database expressions as well as floats, so that both compute with one formula.
+    """
+    return ordinal(mu, sigma) * DISPLAY_SCALE + DISPLAY_START
+
+
+def chances(
+    teams: Sequence[Sequence[Belief]], parameters: Parameters = PARAMETERS
+) -> list[float]:
+    """Each team's chance of the first place, summing to 1, by the c of the whole match."""
+    mus, _, c = _team_beliefs(teams, parameters)
+    largest = max(mus)
+    strengths = [exp((mu - largest) / c) for mu in mus]
+    total = sum(strengths)
+    return [strength / total for strength in strengths]
+
+
+def _team_beliefs(
+    teams: Sequence[Sequence[Belief]], parameters: Parameters
+) -> tuple[list[float], list[float], float]:
+    """Each team's mu and variance as a match sees them (tau added), and the paper's c."""
+    tau_squared = parameters.tau * parameters.tau
+    by_mean = parameters.team == "mean"
+    mus = []
+    variances = []
+    c_squared = len(teams) * parameters.beta * parameters.beta
+    for team in teams:
+        team_mu = 0.0
+        variance = 0.0
+        for mu, sigma in team:
+            team_mu += mu
+            variance += sigma * sigma + tau_squared
+        if by_mean:
+            size = len(team)
+            team_mu /= size
+            variance /= size * size
+        mus.append(team_mu)
+        variances.append(variance)
+        c_squared += variance
+    return mus, variances, sqrt(c_squared)
+
+
+def rate(
+    teams: Sequence[Sequence[Belief]],
+    places: Sequence[int],
+    parameters: Parameters = PARAMETERS,
+) -> list[list[Belief]]:
+    """Every member's (mu, sigma) after the match, in the shape of `teams`.
+
+    `places` holds one whole number per team: 1 is best, equal ones are a draw, gaps are allowed.
+    Sums run in the order given; `match.rate_match` puts teams in the order that makes the last
+    bit independent of how a report lists them. ValueError where a number is not finite.
+    """
+    if len(places) != len(teams):
+        raise ValueError(f"Unexpected {len(places)} places for {len(teams)} teams.")
+    mus, variances, c = _team_beliefs(teams, parameters)
+    largest = max(mus)
+    strengths = [exp((mu - largest) / c) for mu in mus]
+
+    # Algorithm 4 sums, for each team, over all that finished level with it or before it. What
+    # a place adds is the same for everyone at it or behind it: 1/behind for the gradient and
+    # its square for the curvature, where `behind` is the strength of all who finished there or
+    # later. So two passes over the places will do, one from the last and one from the first.
+    sharing: dict[int, int] = {}
+    behind: dict[int, float] = {}
+    for place, strength in zip(places, strengths):  # noqa: B905 - checked above; 5 % faster
+        if place in behind:
+            sharing[place] += 1
+            behind[place] += strength
+        else:
+            sharing[place] = 1
+            behind[place] = strength
+    order = sorted(behind)
+    total = 0.0
+    for place in reversed(order):
+        total += behind[place]
+        behind[place] = total
+    first = second = 0.0
+    sums = {}
+    for place in order:
+        inverse = 1.0 / behind[place]
+        first += inverse
+        second += inverse * inverse
+        sums[place] = (1.0 / sharing[place], first, second)
+
+    by_mean = parameters.team == "mean"
+    tau_squared = parameters.tau * parameters.tau
+    kappa = parameters.kappa
+    limit_sigma = parameters.limit_sigma
+    highest_sigma = parameters.sigma if parameters.cap_sigma else inf
+    c_cubed = c * c * c
+    check = 0.0
+    rated = []
+    for team, place, strength, variance in zip(teams, places, strengths, variances):  # noqa: B905
+        share, first, second = sums[place]
+        # omega is the step of mu and delta the shrinking of sigma, each per unit of variance;
+        # gamma = sigma_team / c. A member of a mean team moves it by 1/n of his own step.
+        omega = (share - strength * first) / c
+        delta = (first - strength * second) * strength * sqrt(variance) / c_cubed
+        if by_mean and len(team) > 1:
+            omega /= len(team)
+            delta /= len(team) ** 2
+        members = []
+        for mu, sigma in team:
+            wide_squared = sigma * sigma + tau_squared
+            shrink = 1.0 - wide_squared * delta
+            new_mu = mu + wide_squared * omega
+            new_sigma = sqrt(wide_squared * (shrink if shrink > kappa else kappa))
+            if limit_sigma and new_sigma > sigma:
+                new_sigma = sigma
+            if new_sigma > highest_sigma:
+                new_sigma = highest_sigma
+            check += new_mu + new_sigma
+            members.append((new_mu, new_sigma))
+        rated.append(members)
+    if not isfinite(check):
+        raise ValueError(f"Unexpected ratings {teams}: every mu and sigma has to be finite.")
+    return rated
