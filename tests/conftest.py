@@ -1,0 +1,137 @@
+"""What every test may use: database server, site, browser, Redis and background worker."""
+
+import os
+import shutil
+import socket
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+import uvicorn
+from axe_playwright_python.sync_playwright import Axe
+
+from naiply import catalogs, embedded
+from naiply.asgi import Site
+from tests.worker import Worker
+
+# Playwright's synchronous interface keeps an event loop in the test's thread, which Django would
+# take for an asynchronous caller.
+os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
+
+
+def pytest_configure(config):
+    if is_controller(config):
+        catalogs.compile_catalogs()
+        if not os.environ.get("DATABASE_URL"):
+            embedded.start("test")
+
+
+def pytest_unconfigure(config):
+    if is_controller(config) and not os.environ.get("DATABASE_URL"):
+        embedded.stop("test")
+
+
+def is_controller(config):
+    """Whether this process is pytest itself, and not one of the workers of pytest-xdist."""
+    return not hasattr(config, "workerinput")
+
+
+def pytest_collection_modifyitems(items):
+    """Lets the rows of data migrations (the five games) survive the tests that really commit.
+
+    Those end by emptying every table. With `serialized_rollback` Django copies the fresh database
+    once, and puts the copy back before each of them.
+    """
+    for item in items:
+        marker = item.get_closest_marker("django_db")
+        is_marked = marker is not None and bool(marker.kwargs.get("transaction"))
+        if is_marked or "transactional_db" in getattr(item, "fixturenames", ()):
+            arguments = dict(marker.kwargs) if marker else {}
+            arguments |= {"transaction": True, "serialized_rollback": True}
+            item.add_marker(pytest.mark.django_db(**arguments), append=False)
+
+
+def find_program(*names):
+    """The path of a program. Without it the test is skipped, or fails where nothing may be."""
+    for name in names:
+        if path := shutil.which(name):
+            return path
+    reason = f"{names[0]} is not installed (apt-get install {names[0]})"
+    if os.environ.get("NAIPLY_REQUIRE_ALL") == "1":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture
+def site(transactional_db):
+    """The address of the whole site, served by uvicorn on this worker's test database."""
+    site = Site(threads=4)
+    server = uvicorn.Server(
+        uvicorn.Config(site, ws="none", log_level="warning", timeout_graceful_shutdown=2)
+    )
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        # It listens already: a request sent before the server is up simply waits for it.
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        server.should_exit = True
+        thread.join(timeout=15)
+    assert not thread.is_alive()
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args):
+    """Debian's Chromium instead of the browser builds that playwright would download."""
+    return {
+        **browser_type_launch_args,
+        "executable_path": find_program("chromium", "chromium-browser"),
+        "args": [
+            "--no-sandbox",  # CI runs as root
+            "--disable-gpu",
+            "--disable-quic",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+        ],
+    }
+
+
+@pytest.fixture
+def assert_accessible():
+    """A function that fails with what axe has to say against a page."""
+
+    def check(page):
+        result = Axe().run(page)
+        assert result.violations_count == 0, result.generate_report()
+
+    return check
+
+
+@pytest.fixture(scope="session")
+def redis_url(tmp_path_factory):
+    """The address of a Redis server that lives as long as the tests."""
+    program = find_program("redis-server")
+    folder = tmp_path_factory.mktemp("redis")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        for line in process.stdout:
+            if "Ready to accept connections" in line:
+                break
+        else:
+            pytest.fail("redis-server did not start")
+        # What it says from now on has to be read, or it would stop at a full pipe.
+        threading.Thread(target=process.stdout.read, daemon=True).start()
+        yield f"redis://127.0.0.1:{port}/0"
+        process.terminate()
+
+
+@pytest.fixture(params=["filesystem", "redis"])
+def worker(request, transactional_db, tmp_path):
+    """A real Celery worker on this test's database: once on the file broker, once on Redis."""
+    redis_url = request.getfixturevalue("redis_url") if request.param == "redis" else None
+    with Worker(folder=Path(tmp_path), redis_url=redis_url) as worker:
+        yield worker
