@@ -162,7 +162,7 @@ if env.is_production:
 # which every process of this machine can reach, and the cache is each process's own.
 
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
-CELERY_BROKER_URL = env.redis_url or "filesystem://"
+CELERY_BROKER_URL = env.redis_url or "filesystem://localhost"
 if env.redis_url:
     CACHES = {
         "default": {
