@@ -36,7 +36,10 @@ def current_monday(at: datetime | None = None) -> datetime:
 
 def steps(last_played_at: datetime, at: datetime) -> int:
     """How many Mondays 00:00 UTC lie in (last_played_at + 30 days, at]."""
-    return max(0, weeks(at) - weeks(last_played_at + GRACE))
+    # Thirty days of 24 hours, so the grace is added to a difference: added to a time of a zone
+    # with summer time, it would be thirty days on the wall.
+    grace_ends = (last_played_at - _FIRST_MONDAY + GRACE) // WEEK
+    return max(0, weeks(at) - grace_ends)
 
 
 def sigma_at(

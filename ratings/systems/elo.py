@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +48,12 @@ def rate(
 
     `places` holds one whole number per team: 1 is best, equal ones are a draw, gaps are allowed.
     Sums run in the order given; `match.rate_match` puts teams in the order that makes the last
-    bit independent of how a report lists them.
+    bit independent of how a report lists them. ValueError where a number is not finite.
     """
     sizes = [len(team) for team in teams]
     team_ratings = [team_rating(team) for team in teams]
+    if not isfinite(sum(team_ratings)):
+        raise ValueError(f"Unexpected ratings {teams}: every Elo has to be finite.")
     count = len(teams)
     weight = parameters.k / (count - 1)
     changes = [0.0] * count

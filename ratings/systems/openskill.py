@@ -33,6 +33,10 @@ DISPLAY_START = 1500.0
 DISPLAY_SCALE = 24.0
 DISPLAY_SIGMAS = 3.0
 
+# Whoever is further than this below the strongest, in units of c, counts as exactly so far below:
+# the squares of such odds, e^-300 or one in 10^130, would soon leave the range of a double.
+_WEAKEST = -300.0
+
 type Belief = tuple[float, float]
 """(mu, sigma)"""
 
@@ -53,8 +57,13 @@ def displayed_rating(mu: Any, sigma: Any) -> Any:
 def chances(
     teams: Sequence[Sequence[Belief]], parameters: Parameters = PARAMETERS
 ) -> list[float]:
-    """Each team's chance of the first place, summing to 1, by the c of the whole match."""
+    """Each team's chance of the first place, summing to 1, by the c of the whole match.
+
+    ValueError where a number is not finite.
+    """
     mus, _, c = _team_beliefs(teams, parameters)
+    if not isfinite(sum(mus) + c):
+        raise ValueError(f"Unexpected ratings {teams}: every mu and sigma has to be finite.")
     largest = max(mus)
     strengths = [exp((mu - largest) / c) for mu in mus]
     total = sum(strengths)
@@ -101,7 +110,8 @@ def rate(
         raise ValueError(f"Unexpected {len(places)} places for {len(teams)} teams.")
     mus, variances, c = _team_beliefs(teams, parameters)
     largest = max(mus)
-    strengths = [exp((mu - largest) / c) for mu in mus]
+    weakest = largest + c * _WEAKEST
+    strengths = [exp((mu - largest) / c if mu > weakest else _WEAKEST) for mu in mus]
 
     # Algorithm 4 sums, for each team, over all that finished level with it or before it. What
     # a place adds is the same for everyone at it or behind it: 1/behind for the gradient and

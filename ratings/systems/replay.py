@@ -144,11 +144,9 @@ class Replay:
         before = [[standing.skill_at(played_at) for standing in team] for team in standings]
         after = rate_match(before, places)
 
-        best = min(places)
-        alone = places.count(best) == 1
         changes: dict[int, Change] = {}
-        for entries, team, place, old, new in zip(
-            teams.values(), standings, places, before, after, strict=True
+        for entries, team, old, new in zip(
+            teams.values(), standings, before, after, strict=True
         ):
             for entry, standing, old_skill, new_skill in zip(
                 entries, team, old, new, strict=True
@@ -158,13 +156,8 @@ class Replay:
                     standing.peak_elo = standing.elo
                     standing.peak_at = played_at
                 standing.last_played_at = played_at
-                if place > best:
-                    standing.lost += 1
-                elif alone:
-                    standing.won += 1
-                else:
-                    standing.drawn += 1
                 changes[entry.player] = Change(entry.player, old_skill, new_skill)
+        count_result(self.standings, match.entries)
         self.recent.add(played_at, players)
         return Outcome(match, "", [changes[entry.player] for entry in match.entries])
 
@@ -176,6 +169,25 @@ class Replay:
         if self.recent.count(match.played_at, players) >= PAIR_LIMIT:
             return PAIR_LIMIT_REACHED
         return ""
+
+
+def count_result(
+    standings: Mapping[int, Standing], entries: Sequence[Entry], times: int = 1
+) -> None:
+    """Counts a rated match for its players, or takes it off again where `times` is -1.
+
+    Won means alone at the best place, drawn sharing it, lost anything else.
+    """
+    best = min(entry.place for entry in entries)
+    alone = len({entry.team for entry in entries if entry.place == best}) == 1
+    for entry in entries:
+        standing = standings[entry.player]
+        if entry.place > best:
+            standing.lost += times
+        elif alone:
+            standing.won += times
+        else:
+            standing.drawn += times
 
 
 def _has_opponents_of_one_owner(entries: Sequence[Entry]) -> bool:

@@ -1,0 +1,27 @@
+from ratings.models.game import Game, GameState
+from ratings.models.match import Match, Participation, Reason, Status, Termination
+from ratings.models.player import Bot, BotVersion, Difficulty, Player, PlayerAlias, PlayerStatus
+from ratings.models.rating import PointsCount, Rating, System
+from ratings.models.source import Source
+from ratings.models.user import User
+
+__all__ = [
+    "Bot",
+    "BotVersion",
+    "Difficulty",
+    "Game",
+    "GameState",
+    "Match",
+    "Participation",
+    "Player",
+    "PlayerAlias",
+    "PlayerStatus",
+    "PointsCount",
+    "Rating",
+    "Reason",
+    "Source",
+    "Status",
+    "System",
+    "Termination",
+    "User",
+]

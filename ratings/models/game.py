@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import ValidationError
+from django.db import models, transaction
+from django.db.models import F, Q
+from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext_lazy as _
+
+from ratings.systems.decay import current_monday
+
+EVERYONE_FOR_HIMSELF = "solo"
+ONE_AGAINST_THE_REST = "1v*"
+TEAM_SIZES = re.compile(r"[1-9]\d?(v[1-9]\d?)+")
+
+
+def validate_shape(shape: str) -> None:
+    if shape not in (EVERYONE_FOR_HIMSELF, ONE_AGAINST_THE_REST) and not TEAM_SIZES.fullmatch(
+        shape
+    ):
+        raise ValidationError(
+            gettext(
+                'Unknown shape "%(shape)s": write solo, 1v* (one against the rest), '
+                "or team sizes such as 2v2."
+            ),
+            params={"shape": shape},
+        )
+
+
+class PlacesBy(models.TextChoices):
+    CARD_POINTS = "card-points", _("card points")
+    GOING_OUT = "going-out", _("order of going out, then cards left")
+    TOTAL_SCORE = "total-score", _("total score")
+    CHIPS = "chips", _("final chips")
+
+
+class Game(models.Model):
+    """One of the card games; each has its own ratings and its own leaderboard."""
+
+    slug = models.SlugField(_("slug"), max_length=40, unique=True)
+    name = models.CharField(
+        _("name"), max_length=60, help_text=_("In English; translated through the catalogs.")
+    )
+    position = models.PositiveSmallIntegerField(
+        _("position"), default=0, help_text=_("Order in which the games are listed.")
+    )
+    min_players = models.PositiveSmallIntegerField(_("fewest players"), default=2)
+    max_players = models.PositiveSmallIntegerField(_("most players"), default=4)
+    shapes = ArrayField(
+        models.CharField(max_length=20, validators=[validate_shape]),
+        verbose_name=_("shapes"),
+        help_text=_(
+            "Separated by commas: solo (everyone for himself), 1v* (one against the rest), "
+            "or team sizes such as 2v2."
+        ),
+    )
+    places_by = models.CharField(_("places by"), max_length=20, choices=PlacesBy)
+    idle_days = models.PositiveIntegerField(
+        _("idle days"),
+        null=True,
+        blank=True,
+        default=180,
+        help_text=_(
+            "A player whose last rated match is older leaves the board until the next one. "
+            "Empty: never. Takes effect with the next weekly decay."
+        ),
+    )
+    play_url = models.URLField(_("address to play at"), blank=True)
+
+    class Meta:
+        verbose_name = _("game")
+        verbose_name_plural = _("games")
+        ordering = ["position", "slug"]
+        constraints = [
+            models.CheckConstraint(
+                name="game_player_counts",
+                condition=Q(min_players__gte=2, max_players__gte=F("min_players")),
+                violation_error_message=gettext_lazy(
+                    "A match needs at least 2 players, and the most must not be below the fewest."
+                ),
+            ),
+            models.CheckConstraint(
+                name="game_has_shapes",
+                condition=Q(shapes__len__gte=1),
+                violation_error_message=gettext_lazy("Name at least one shape, such as solo."),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.display_name
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Saves the game and, with a new one, the row that its writers lock."""
+        with transaction.atomic():
+            super().save(*args, **kwargs)
+            GameState.objects.get_or_create(game=self)
+
+    @property
+    def display_name(self) -> str:
+        """The name in the reader's language."""
+        return gettext(self.name) if self.name else self.slug
+
+    def allows(self, team_sizes: Sequence[int]) -> bool:
+        """Whether teams of these sizes are a shape of the game; order does not matter."""
+        sizes = sorted(team_sizes)
+        for shape in self.shapes:
+            if shape == EVERYONE_FOR_HIMSELF:
+                if sizes[-1] == 1:
+                    return True
+            elif shape == ONE_AGAINST_THE_REST:
+                if len(sizes) == 2 and sizes[0] == 1 and sizes[1] >= 2:
+                    return True
+            elif sizes == sorted(int(size) for size in shape.split("v")):
+                return True
+        return False
+
+
+class GameState(models.Model):
+    """The row that every writer of a game locks first; there is one writer per game.
+
+    `version` grows by one with each committed change that a reader could see.
+    `decayed_to` is a Monday 00:00 UTC that only grows: what `Rating.sigma` is projected to.
+    `engine` names the rules and the maths library that computed the stored numbers.
+    """
+
+    game = models.OneToOneField(
+        Game, on_delete=models.PROTECT, primary_key=True, related_name="state"
+    )
+    version = models.PositiveBigIntegerField(_("version"), default=0)
+    decayed_to = models.DateTimeField(_("decayed to"), default=current_monday)
+    engine = models.CharField(_("engine"), max_length=64, blank=True)
+
+    class Meta:
+        verbose_name = _("game state")
+        verbose_name_plural = _("game states")
+
+    def __str__(self) -> str:
+        return f"{self.game_id}: {self.version}"

@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from ratings.names import fold, skeleton, validate_handle, validate_name
+
+
+class PlayerStatus(models.TextChoices):
+    ACTIVE = "active", pgettext_lazy("player status", "active")
+    RETIRED = "retired", pgettext_lazy("player status", "retired")
+    FROZEN = "frozen", pgettext_lazy("player status", "frozen")
+    HIDDEN = "hidden", pgettext_lazy("player status", "hidden")
+    ANONYMISED = "anonymised", pgettext_lazy("player status", "anonymised")
+
+
+class Player(models.Model):
+    """A person or a bot, as the boards show it.
+
+    Rows are never deleted: their matches are part of other players' histories.
+    """
+
+    handle = models.CharField(
+        _("handle"), max_length=40, validators=[validate_handle], help_text=_("Part of the URL.")
+    )
+    # What `names.fold` and `names.skeleton` make of the handle; each is unique on its own.
+    handle_key = models.CharField(max_length=240, unique=True, editable=False)
+    handle_skeleton = models.CharField(max_length=480, unique=True, editable=False)
+    name = models.CharField(_("name"), max_length=64, validators=[validate_name])
+    is_bot = models.BooleanField(_("bot"), default=False)
+    status = models.CharField(
+        _("status"), max_length=12, choices=PlayerStatus, default=PlayerStatus.ACTIVE
+    )
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        verbose_name=_("owner"),
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="players",
+        help_text=_("The account behind a person, or the author of a bot."),
+    )
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("player")
+        verbose_name_plural = _("players")
+        ordering = ["handle_key"]
+        constraints = [
+            models.CheckConstraint(
+                name="player_handle_not_empty", condition=~Q(handle="") & ~Q(handle_key="")
+            ),
+            # A path made of dots only would climb out of /players/.
+            models.CheckConstraint(
+                name="player_handle_is_a_path_segment",
+                condition=~Q(handle__regex=r"^\.+$") & ~Q(handle__regex=r"[/?#%\\[:space:]]"),
+            ),
+            models.CheckConstraint(name="player_name_not_empty", condition=~Q(name="")),
+            models.CheckConstraint(
+                name="player_status_known", condition=Q(status__in=PlayerStatus.values)
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def clean_fields(self, exclude: Collection[str] | None = None) -> None:
+        self.handle_key = fold(self.handle)
+        self.handle_skeleton = skeleton(self.handle)
+        super().clean_fields(exclude)
+
+    @property
+    def is_active(self) -> bool:
+        return self.status == PlayerStatus.ACTIVE
+
+    def get_absolute_url(self) -> str:
+        return reverse("leaderboards:player-detail", args=[self.handle])
+
+
+class PlayerAlias(models.Model):
+    """A source's own permanent id for a player."""
+
+    source = models.ForeignKey("ratings.Source", on_delete=models.PROTECT, related_name="aliases")
+    external_id = models.CharField(_("id at the source"), max_length=128)
+    key = models.CharField(max_length=512, editable=False)
+    player = models.ForeignKey(Player, on_delete=models.PROTECT, related_name="aliases")
+
+    class Meta:
+        verbose_name = _("player alias")
+        verbose_name_plural = _("player aliases")
+        constraints = [
+            models.UniqueConstraint(fields=["source", "key"], name="alias_once_per_source"),
+            models.CheckConstraint(name="alias_key_not_empty", condition=~Q(key="")),
+        ]
+
+    def __str__(self) -> str:
+        return self.external_id
+
+
+class Difficulty(models.TextChoices):
+    EASY = "easy", pgettext_lazy("bot difficulty", "easy")
+    MEDIUM = "medium", pgettext_lazy("bot difficulty", "medium")
+    HARD = "hard", pgettext_lazy("bot difficulty", "hard")
+
+
+class Bot(models.Model):
+    """What a bot has beyond a player. Its author is the player's owner; house bots have none."""
+
+    player = models.OneToOneField(
+        Player, on_delete=models.PROTECT, primary_key=True, related_name="bot"
+    )
+    difficulty = models.CharField(
+        _("difficulty"), max_length=8, choices=Difficulty, blank=True, default=""
+    )
+    is_house = models.BooleanField(_("house bot"), default=False)
+
+    class Meta:
+        verbose_name = _("bot")
+        verbose_name_plural = _("bots")
+        constraints = [
+            models.CheckConstraint(
+                name="bot_difficulty_known", condition=Q(difficulty__in=["", *Difficulty.values])
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.player)
+
+
+class BotVersion(models.Model):
+    """A release of a bot; a match counts for the newest version released before it."""
+
+    bot = models.ForeignKey(Bot, on_delete=models.PROTECT, related_name="versions")
+    label = models.CharField(_("label"), max_length=40)
+    released_at = models.DateTimeField(_("released at"))
+
+    class Meta:
+        verbose_name = _("bot version")
+        verbose_name_plural = _("bot versions")
+        ordering = [F("released_at").desc(), "-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["bot", "label"], name="bot_version_label_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.label

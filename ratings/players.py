@@ -1,0 +1,154 @@
+"""Who a source's player ids are, and the making of players nobody knew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from django.core.exceptions import ValidationError
+from django.db import connection, transaction
+
+from ratings.models import Bot, Player, PlayerAlias, PlayerStatus, Source, User
+from ratings.names import LONGEST_HANDLE, UNNAMED, fold, skeleton, suggest_handle, validate_name
+
+
+@dataclass(frozen=True, slots=True)
+class KnownPlayer:
+    """What recording needs of a player."""
+
+    id: int
+    is_bot: bool
+    status: str
+    owner_id: int | None
+
+    @property
+    def may_play(self) -> bool:
+        """Retired and hidden players may come back by playing; the others may not play."""
+        return self.status not in (PlayerStatus.FROZEN, PlayerStatus.ANONYMISED)
+
+
+def find_players(source: Source, player_ids: Iterable[str]) -> dict[str, KnownPlayer]:
+    """The players that a source knows by these ids, by folded id; unknown ids are left out."""
+    keys = {fold(player_id) for player_id in player_ids}
+    rows = PlayerAlias.objects.filter(source=source, key__in=keys).values_list(
+        "key", "player_id", "player__is_bot", "player__status", "player__owner_id"
+    )
+    return {key: KnownPlayer(*known) for key, *known in rows}
+
+
+def create_players(source: Source, player_ids: Mapping[str, str]) -> None:
+    """Makes a person for each id (by folded id) that the source's aliases do not know yet.
+
+    The handle is the id where that is valid and free, else one as near to it as can be. Rows go
+    in by key order, the order in which every writer takes them, and an id that another
+    transaction makes at the same moment becomes that transaction's player, not a second one.
+    """
+    wanted = dict(sorted(player_ids.items()))
+    attempt = 1
+    while wanted:
+        candidates = {key: _candidate(wanted[key], attempt) for key in wanted}
+        taken = _taken_handles(candidates.values())
+        # After the handles, not before: whoever took one has committed its alias with it.
+        for key in find_players(source, wanted.values()):
+            del wanted[key]
+        keys_by_handle: dict[str, str] = {}
+        for key, handle in candidates.items():
+            if key in wanted and fold(handle) not in taken[0] and skeleton(handle) not in taken[1]:
+                keys_by_handle.setdefault(handle, key)
+        made = _insert_players({handle: wanted[key] for handle, key in keys_by_handle.items()})
+        _insert_aliases(
+            source,
+            [
+                (key, wanted.pop(key), made[fold(handle)])
+                for handle, key in keys_by_handle.items()
+                if fold(handle) in made
+            ],
+        )
+        attempt += 1
+
+
+def _candidate(player_id: str, attempt: int) -> str:
+    """The handle to try: first the id itself, then with four digits that follow from the id."""
+    handle = suggest_handle(player_id)
+    if attempt == 1 and handle != UNNAMED:
+        return handle
+    digest = blake2b(f"{attempt} {fold(player_id)}".encode(), digest_size=4).digest()
+    suffix = f"-{int.from_bytes(digest) % 10_000:04}"
+    return handle[: LONGEST_HANDLE - len(suffix)] + suffix
+
+
+def _taken_handles(handles: Iterable[str]) -> tuple[set[str], set[str]]:
+    """Which of the handles' keys, and which of their skeletons, belong to somebody."""
+    handles = list(handles)
+    keys = Player.objects.filter(handle_key__in={fold(handle) for handle in handles})
+    looks = Player.objects.filter(handle_skeleton__in={skeleton(handle) for handle in handles})
+    return (
+        set(keys.values_list("handle_key", flat=True)),
+        set(looks.values_list("handle_skeleton", flat=True)),
+    )
+
+
+def _insert_players(names: Mapping[str, str]) -> dict[str, int]:
+    """Ids by handle key of those that nobody else inserted first. `names` is by handle."""
+    handles = sorted(names, key=fold)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            INSERT INTO ratings_player
+                (handle, handle_key, handle_skeleton, name, is_bot, status, created_at)
+            SELECT handle, handle_key, handle_skeleton, name, false, 'active', now()
+              FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[])
+                   AS new (handle, handle_key, handle_skeleton, name)
+            ON CONFLICT DO NOTHING
+            RETURNING handle_key, id
+            """,
+            [
+                handles,
+                [fold(handle) for handle in handles],
+                [skeleton(handle) for handle in handles],
+                [_name(names[handle], handle) for handle in handles],
+            ],
+        )
+        return dict(cursor.fetchall())
+
+
+def _name(player_id: str, handle: str) -> str:
+    try:
+        validate_name(player_id)
+    except ValidationError:
+        return handle
+    return player_id
+
+
+def _insert_aliases(source: Source, aliases: Iterable[tuple[str, str, int]]) -> None:
+    PlayerAlias.objects.bulk_create(
+        PlayerAlias(source=source, key=key, external_id=external_id, player_id=player)
+        for key, external_id, player in aliases
+    )
+
+
+@transaction.atomic
+def create_bot(
+    *,
+    handle: str,
+    name: str,
+    difficulty: str = "",
+    author: User | None = None,
+    source: Source | None = None,
+) -> Bot:
+    """A new bot; a house bot where it has no author. `source` knows it by its handle.
+
+    ValidationError where the handle or the name is not valid, or the handle is taken.
+    """
+    player = Player(handle=handle, name=name, is_bot=True, owner=author)
+    player.full_clean()
+    player.save()
+    bot = Bot(player=player, difficulty=difficulty, is_house=author is None)
+    bot.full_clean()
+    bot.save()
+    if source is not None:
+        PlayerAlias.objects.create(
+            source=source, key=fold(handle), external_id=handle, player=player
+        )
+    return bot
