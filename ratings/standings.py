@@ -1,0 +1,332 @@
+"""The one place that knows ranks.
+
+Ranks are competition ranks on the shown whole number: 1, 2, 2, 4. Inside a tie the order is by
+exact rating, then by player id. Nothing here counts ratings: `PointsCount` holds how many stand
+at each number, so a rank is a sum over a few thousand small rows at most, and a page is found by
+the number at which the running sum passes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connection, models
+from django.utils.translation import pgettext_lazy
+
+from ratings.models import Game, Rating, System
+
+PAGE_SIZE = 50
+
+
+class Kind(models.TextChoices):
+    """Whom a board lists."""
+
+    EVERYONE = "everyone", pgettext_lazy("who is on a board", "everyone")
+    PEOPLE = "people", pgettext_lazy("who is on a board", "people")
+    BOTS = "bots", pgettext_lazy("who is on a board", "bots")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of a board. `rating.player` is loaded."""
+
+    rank: int
+    shown: int
+    rating: Rating
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a board: `number` of `count`, of `listed` players in all."""
+
+    rows: Sequence[Row]
+    number: int
+    count: int
+    listed: int
+
+    @property
+    def has_previous(self) -> bool:
+        return self.number > 1
+
+    @property
+    def has_next(self) -> bool:
+        return self.number < self.count
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a listed player stands: `rank` of `listed`, with `below` strictly under him."""
+
+    rank: int
+    listed: int
+    below: int
+
+    @property
+    def better_than(self) -> float | None:
+        """The share, 0 to 1, of the other listed players who stand strictly below."""
+        return self.below / (self.listed - 1) if self.listed > 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """How many players show a number from `start` up to, but not including, `end`."""
+
+    start: int
+    end: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """The listed players of one game, by one system, of one kind."""
+
+    game: Game
+    system: str = System.ELO
+    kind: str = Kind.EVERYONE
+    page_size: int = PAGE_SIZE
+
+    def listed(self) -> int:
+        """How many players are on the board."""
+        [(count,)] = self._fetch(f"SELECT coalesce(sum(count), 0)::bigint FROM {self._counts}")
+        return int(count)
+
+    def page(self, number: int = 1) -> Page:
+        """A page of the board; beyond either end, the nearest there is. Two queries."""
+        found = self._fetch(
+            f"""
+            WITH numbers AS (
+                SELECT shown, sum(count)::bigint AS count,
+                       (sum(sum(count)) OVER (ORDER BY shown DESC))::bigint AS through
+                  FROM {self._counts} GROUP BY shown),
+            total AS (SELECT max(through) AS listed FROM numbers),
+            wanted AS (
+                SELECT listed, GREATEST(0, LEAST(%(first)s, (listed - 1) / %(size)s * %(size)s))
+                       AS first FROM total)
+            SELECT listed, first, shown, count, through - count
+              FROM wanted JOIN numbers ON through > first
+             ORDER BY shown DESC LIMIT 1
+            """,
+            first=(max(1, number) - 1) * self.page_size,
+            size=self.page_size,
+        )
+        if not found:
+            return Page([], 1, 1, 0)
+        [(listed, first, shown, count, above)] = found
+        players = self._players_from(shown, first - above, count)
+        rows = self._with_ranks(players, first, above)
+        return Page(rows, first // self.page_size + 1, -(-listed // self.page_size), listed)
+
+    def rank_at(self, shown: int) -> int:
+        """The rank of whoever shows this number: one more than stand above it."""
+        return self.standing_at(shown).rank
+
+    def standing(self, rating: Rating) -> Standing | None:
+        """Where a player of this board stands; None for a rating that is not listed."""
+        return self.standing_at(self.shown(rating)) if rating.is_listed else None
+
+    def standing_at(self, shown: int) -> Standing:
+        """Where whoever shows this number stands, or would. One query."""
+        [(above, below, listed)] = self._fetch(
+            f"""
+            SELECT coalesce(sum(count) FILTER (WHERE shown > %(shown)s), 0)::bigint,
+                   coalesce(sum(count) FILTER (WHERE shown < %(shown)s), 0)::bigint,
+                   coalesce(sum(count), 0)::bigint
+              FROM {self._counts}
+            """,
+            shown=shown,
+        )
+        return Standing(above + 1, listed, below)
+
+    def around(self, rating: Rating, window: int = 5) -> list[Row]:
+        """So many neighbours of a listed player, himself among them, in the middle if can be.
+
+        At either end of the board the window stops there and still is full. Empty for a rating
+        that is not listed. Three queries.
+        """
+        if not rating.is_listed:
+            return []
+        here = (self.shown(rating), self.exact(rating), rating.player_id)
+        before = self._players_before(here, window - 1)
+        after = self._players_after(here, window)
+        middle = len(before)
+        players = [*before, *after]
+        start = max(0, min(middle - window // 2, len(players) - window))
+        rows = self._load(players[start : start + window])
+        ranks = self._ranks({self.shown(row) for row in rows})
+        return [Row(ranks[self.shown(row)], self.shown(row), row) for row in rows]
+
+    def page_of(self, rank: int) -> int:
+        """The number of the page on which a rank begins."""
+        return (max(1, rank) - 1) // self.page_size + 1
+
+    def distribution(self, width: int) -> list[Bin]:
+        """How many players stand where, in steps of `width`; without gaps, lowest first."""
+        counted = {
+            int(step): int(count)
+            for step, count in self._fetch(
+                f"""
+                SELECT floor(shown / %(width)s::numeric)::int AS step, sum(count)
+                  FROM {self._counts} GROUP BY step
+                """,
+                width=width,
+            )
+        }
+        if not counted:
+            return []
+        return [
+            Bin(step * width, (step + 1) * width, counted.get(step, 0))
+            for step in range(min(counted), max(counted) + 1)
+        ]
+
+    def shown(self, rating: Rating) -> int:
+        """The whole number that the board shows of a rating."""
+        value: int = getattr(rating, self._shown)
+        return value
+
+    def exact(self, rating: Rating) -> float:
+        """The rating as it is stored, by which ties are ordered."""
+        value: float = getattr(rating, self._exact)
+        return value
+
+    # Queries. Names of columns come from the two systems, never from a request.
+
+    @property
+    def _exact(self) -> str:
+        return "elo" if self.system == System.ELO else "openskill"
+
+    @property
+    def _shown(self) -> str:
+        return f"{self._exact}_shown"
+
+    @property
+    def _counts(self) -> str:
+        kind = "" if self.kind == Kind.EVERYONE else "AND is_bot = %(is_bot)s"
+        return (
+            "(SELECT shown, count FROM ratings_pointscount"
+            f" WHERE game_id = %(game)s AND system = %(system)s {kind}) AS counts"
+        )
+
+    @property
+    def _ratings(self) -> str:
+        kind = "" if self.kind == Kind.EVERYONE else "AND is_bot = %(is_bot)s"
+        return f"ratings_rating WHERE game_id = %(game)s AND is_listed {kind}"
+
+    def _fetch(self, query: str, **params: Any) -> list[tuple[Any, ...]]:
+        params |= {
+            "game": self.game.pk,
+            "system": str(self.system),
+            "is_bot": self.kind == Kind.BOTS,
+        }
+        with connection.cursor() as cursor:
+            cursor.execute(query, params)
+            rows: list[tuple[Any, ...]] = cursor.fetchall()
+        return rows
+
+    @property
+    def _down(self) -> str:
+        return f"{self._shown} DESC, {self._exact} DESC, player_id"
+
+    @property
+    def _up(self) -> str:
+        return f"{self._shown}, {self._exact}, player_id DESC"
+
+    def _players_from(self, shown: int, skip: int, count: int) -> list[int]:
+        """Player ids of a page that begins `skip` places into the `count` of one number.
+
+        Many may share a number. So the walk to the beginning goes from whichever end of the tie
+        is nearer, inside the index alone, and the page itself is read from there.
+        """
+        if skip <= count // 2:
+            return [
+                player
+                for (player,) in self._fetch(
+                    f"""
+                    SELECT player_id FROM {self._ratings} AND {self._shown} <= %(shown)s
+                     ORDER BY {self._down} LIMIT %(size)s OFFSET %(skip)s
+                    """,
+                    shown=shown,
+                    size=self.page_size,
+                    skip=skip,
+                )
+            ]
+        [first] = self._fetch(
+            f"""
+            SELECT {self._shown}, {self._exact}, player_id
+              FROM {self._ratings} AND {self._shown} >= %(shown)s
+             ORDER BY {self._up} LIMIT 1 OFFSET %(skip)s
+            """,
+            shown=shown,
+            skip=count - skip - 1,
+        )
+        return self._players_after((first[0], first[1], first[2]), self.page_size)
+
+    def _players_after(self, here: tuple[int, float, int], size: int) -> list[int]:
+        """Ids of the players from one on, down the board; that one is the first.
+
+        Three ranges of the index instead of one condition, which PostgreSQL would filter by.
+        """
+        return self._three_ranges(here, size, self._down, ("<", "<", ">="))
+
+    def _players_before(self, here: tuple[int, float, int], size: int) -> list[int]:
+        """Ids of the players just above one, nearest last."""
+        return self._three_ranges(here, size, self._up, (">", ">", "<"))[::-1]
+
+    def _three_ranges(
+        self, here: tuple[int, float, int], size: int, order: str, signs: tuple[str, str, str]
+    ) -> list[int]:
+        columns = f"{self._shown}, {self._exact}, player_id"
+        ranges = (
+            f"{self._shown} = %(shown)s AND {self._exact} = %(exact)s"
+            f" AND player_id {signs[2]} %(player)s",
+            f"{self._shown} = %(shown)s AND {self._exact} {signs[1]} %(exact)s",
+            f"{self._shown} {signs[0]} %(shown)s",
+        )
+        union = " UNION ALL ".join(
+            f"(SELECT {columns} FROM {self._ratings} AND {where} ORDER BY {order} LIMIT %(size)s)"
+            for where in ranges
+        )
+        rows = self._fetch(
+            f"SELECT player_id FROM ({union}) AS near ORDER BY {order} LIMIT %(size)s",
+            shown=here[0],
+            exact=here[1],
+            player=here[2],
+            size=size,
+        )
+        return [player for (player,) in rows]
+
+    def _load(self, players: Sequence[int]) -> list[Rating]:
+        """The ratings of these players, in their order, with the players."""
+        found = Rating.objects.filter(game=self.game, player_id__in=players)
+        by_player: Mapping[int, Rating] = {
+            rating.player_id: rating for rating in found.select_related("player")
+        }
+        return [by_player[player] for player in players]
+
+    def _with_ranks(self, players: Sequence[int], first: int, above: int) -> list[Row]:
+        """Rows of consecutive players, of whom `first` stand before and `above` above them."""
+        rows: list[Row] = []
+        for place, rating in enumerate(self._load(players), start=first):
+            shown = self.shown(rating)
+            if not rows:
+                rank = above + 1
+            elif shown == rows[-1].shown:
+                rank = rows[-1].rank
+            else:
+                rank = place + 1
+            rows.append(Row(rank, shown, rating))
+        return rows
+
+    def _ranks(self, numbers: set[int]) -> dict[int, int]:
+        """The rank at each of a few numbers."""
+        found = self._fetch(
+            f"""
+            SELECT wanted.shown,
+                   1 + coalesce(sum(count) FILTER (WHERE counts.shown > wanted.shown), 0)::bigint
+              FROM unnest(%(numbers)s::int[]) AS wanted (shown) CROSS JOIN {self._counts}
+             GROUP BY wanted.shown
+            """,
+            numbers=sorted(numbers),
+        )
+        return dict(found)
