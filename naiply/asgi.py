@@ -17,6 +17,7 @@ from collections.abc import Awaitable, Callable
 from urllib.parse import quote_from_bytes
 
 from a2wsgi import WSGIMiddleware
+from a2wsgi.wsgi_typing import WSGIApp
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 from django.db import connections
@@ -40,15 +41,15 @@ BODY_SECONDS = 10
 
 
 class Site:
-    """The ASGI application, with its pool of threads."""
+    """The ASGI application: a WSGI application behind bounds, with its pool of threads."""
 
-    def __init__(self, *, threads: int, body_seconds: float = BODY_SECONDS) -> None:
+    def __init__(self, pages: WSGIApp, *, threads: int, body_seconds: float = BODY_SECONDS) -> None:
         self.threads = threads
         self.body_seconds = body_seconds
         # A queue without bounds between thread and socket. With a bound, a reader who takes his
         # time over a large file keeps a thread, and one who leaves in the middle keeps it for
         # ever. What the site sends is small.
-        self.pages = WSGIMiddleware(get_wsgi_application(), workers=threads, send_queue_size=0)
+        self.pages = WSGIMiddleware(pages, workers=threads, send_queue_size=0)
         self.uploads = asyncio.Semaphore(UPLOADS_AT_ONCE)
         prefixes = "|".join(re.escape(code) for code, _ in settings.LANGUAGES)
         self.upload_path = re.compile(rf"/(?:(?:{prefixes})/)?admin/")
@@ -152,4 +153,4 @@ async def answer(
 
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "naiply.settings")
-application = Site(threads=settings.THREADS)
+application = Site(get_wsgi_application(), threads=settings.THREADS)

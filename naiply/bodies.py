@@ -46,14 +46,16 @@ async def read_body(scope: Message, receive: Receive, *, limit: int, seconds: fl
                     raise SenderLeft
                 parts.append(message.get("body", b""))
                 size += len(parts[-1])
+                is_complete = not message.get("more_body", False)
                 if size > limit:
                     break
-                if not message.get("more_body", False):
+                if is_complete:
                     return b"".join(parts)
     except TimeoutError:
         raise BodyRefused(408, f"The body did not arrive within {seconds:g} seconds.") from None
     parts.clear()
-    await discard(receive)
+    if not is_complete:
+        await discard(receive)
     raise BodyRefused(413, f"The body is too large: {limit} bytes are accepted here.")
 
 

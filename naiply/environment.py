@@ -89,9 +89,12 @@ def read_environment(variables: Mapping[str, str]) -> Environment:
             mistakes.append(str(refusal))
             return default
 
+    def is_set(name):
+        return bool(variables.get(name, "").strip())
+
     database_url = read("DATABASE_URL", _postgresql_url)
-    mode = read("NAIPLY_MODE", _mode, "production" if variables.get("DATABASE_URL") else None)
-    mode = mode or "development"
+    usual_mode = "production" if is_set("DATABASE_URL") else "development"
+    mode = read("NAIPLY_MODE", _mode, usual_mode)
     is_production = mode == "production"
     debug = read("DEBUG", _flag, False)
     secret_key = read("SECRET_KEY", _secret_key)
@@ -103,7 +106,7 @@ def read_environment(variables: Mapping[str, str]) -> Environment:
             ("SECRET_KEY", f"a random text of {SECRET_KEY_LENGTH} characters or more"),
             ("ALLOWED_HOSTS", "the names the site is reached by, such as naiply.example.org"),
         ):
-            if not variables.get(name, "").strip():
+            if not is_set(name):
                 mistakes.append(f"{name} is not set: in production it must be {why}.")
     if is_production and debug:
         mistakes.append(
@@ -190,6 +193,8 @@ def _secret_key(name: str, text: str) -> str:
 
 def _hosts(name: str, text: str) -> tuple[str, ...]:
     hosts = _list(text)
+    if not hosts:
+        _refuse(name, text, "it is a list of names with commas between them")
     for host in hosts:
         if not HOST.fullmatch(host):
             _refuse(

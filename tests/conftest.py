@@ -8,11 +8,12 @@ import threading
 from pathlib import Path
 
 import pytest
-import uvicorn
 from axe_playwright_python.sync_playwright import Axe
+from django.core.wsgi import get_wsgi_application
 
 from naiply import catalogs, embedded
 from naiply.asgi import Site
+from tests.server import serve
 from tests.worker import Worker
 
 # Playwright's synchronous interface keeps an event loop in the test's thread, which Django would
@@ -66,18 +67,8 @@ def find_program(*names):
 @pytest.fixture
 def site(transactional_db):
     """The address of the whole site, served by uvicorn on this worker's test database."""
-    site = Site(threads=4)
-    server = uvicorn.Server(
-        uvicorn.Config(site, ws="none", log_level="warning", timeout_graceful_shutdown=2)
-    )
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        # It listens already: a request sent before the server is up simply waits for it.
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        server.should_exit = True
-        thread.join(timeout=15)
-    assert not thread.is_alive()
+    with serve(Site(get_wsgi_application(), threads=4)) as address:
+        yield address
 
 
 @pytest.fixture(scope="session")
