@@ -38,8 +38,8 @@ START_SECONDS = 30
 LONGEST_FOLDER = 107 - len("/.s.PGSQL.5432.lock")
 SHARED_FOLDER = Path("/var/tmp")  # noqa: S108 - names are our own, and their owner is checked
 
-# The locks by which this process says that it uses a server, by kind.
-_held: dict[str, int] = {}
+# The open lock files by which this process says that it uses a server.
+_held: dict[Path, int] = {}
 
 
 class EmbeddedError(RuntimeError):
@@ -117,18 +117,20 @@ def _exclusively(kind: str) -> Iterator[None]:
 
 
 def _hold(kind: str) -> None:
-    if kind not in _held:
+    path = _lock_file(kind, "use")
+    if path not in _held:
         # Not inherited by programs that we start (Python's default), so a worker that outlives us
         # does not keep the server.
-        _held[kind] = os.open(_lock_file(kind, "use"), os.O_RDWR | os.O_CREAT, 0o600)
-        fcntl.flock(_held[kind], fcntl.LOCK_SH)
+        _held[path] = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        fcntl.flock(_held[path], fcntl.LOCK_SH)
 
 
 def _release(kind: str) -> bool:
     """Whether nobody else holds the server."""
-    handle = _held.pop(kind, None)
+    path = _lock_file(kind, "use")
+    handle = _held.pop(path, None)
     if handle is None:
-        handle = os.open(_lock_file(kind, "use"), os.O_RDWR | os.O_CREAT, 0o600)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
