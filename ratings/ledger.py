@@ -7,7 +7,6 @@ holds the game's lock (`lock_games`).
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from django.db import connection
+from psycopg.types.json import Jsonb
 
 from ratings.models import Game, GameState, PlayerStatus, Status, System
 from ratings.systems import decay
@@ -71,7 +71,7 @@ class NewMatch:
     external_id: str
     received_at: datetime
     termination: str
-    report: Mapping[str, Any]
+    report: Jsonb
     points: Mapping[int, Decimal | None]
 
 
@@ -267,9 +267,7 @@ def read_peaks_before(
         return {row[0]: row[1:] for row in cursor}
 
 
-def read_recent(
-    game: Game, position: Position, wanted: Collection[tuple[int, ...]]
-) -> Recent:
+def read_recent(game: Game, position: Position, wanted: Collection[tuple[int, ...]]) -> Recent:
     """The rated matches of these sets of players in the 24 hours before a position."""
     recent = Recent()
     with connection.cursor() as cursor:
@@ -307,59 +305,85 @@ def read_listing_facts(players: Collection[int]) -> dict[int, tuple[bool, bool]]
 # Writing
 
 
-def insert_matches(
-    game: Game, new: Sequence[NewMatch], outcomes: Mapping[int, Outcome]
-) -> None:
+def insert_matches(game: Game, new: Sequence[NewMatch], outcomes: Mapping[int, Outcome]) -> None:
     """Stores matches with their ledger rows. `outcomes` is by match id."""
-    with connection.cursor() as cursor:
-        with cursor.copy(
-            "COPY ratings_match (id, game_id, source_id, external_id, played_at, received_at,"
-            " termination, status, reason, report, players) FROM STDIN"
-        ) as copy:
-            for stored in new:
-                match = stored.match
-                status, reason = status_of(outcomes[match.id].reason)
-                copy.write_row(
-                    (
-                        match.id,
-                        game.pk,
-                        stored.source_id,
-                        stored.external_id,
-                        match.played_at,
-                        stored.received_at,
-                        stored.termination,
-                        status,
-                        reason,
-                        json.dumps(stored.report, separators=(",", ":")),
-                        sorted(entry.player for entry in match.entries),
-                    )
-                )
-        with cursor.copy(
-            "COPY ratings_participation (match_id, game_id, played_at, player_id, owner_id, team,"
-            " place, points, elo_before, mu_before, sigma_before, elo_after, mu_after,"
-            " sigma_after) FROM STDIN"
-        ) as copy:
-            unrated = (None,) * 6
-            for stored in new:
-                match = stored.match
-                changes = outcomes[match.id].changes
-                for number, entry in enumerate(match.entries):
-                    skills = (
-                        (*changes[number].before, *changes[number].after) if changes else unrated
-                    )
-                    copy.write_row(
-                        (
-                            match.id,
-                            game.pk,
-                            match.played_at,
-                            entry.player,
-                            entry.owner,
-                            entry.team,
-                            entry.place,
-                            stored.points[entry.team],
-                            *skills,
-                        )
-                    )
+    _copy(
+        "ratings_match",
+        {
+            "id": "int8",
+            "game_id": "int8",
+            "source_id": "int8",
+            "external_id": "text",
+            "played_at": "timestamptz",
+            "received_at": "timestamptz",
+            "termination": "text",
+            "status": "text",
+            "reason": "text",
+            "report": "jsonb",
+            "players": "int8[]",
+        },
+        (
+            (
+                stored.match.id,
+                game.pk,
+                stored.source_id,
+                stored.external_id,
+                stored.match.played_at,
+                stored.received_at,
+                stored.termination,
+                *status_of(outcomes[stored.match.id].reason),
+                stored.report,
+                sorted([entry.player for entry in stored.match.entries]),
+            )
+            for stored in new
+        ),
+    )
+    _copy(
+        "ratings_participation",
+        {
+            "match_id": "int8",
+            "game_id": "int8",
+            "played_at": "timestamptz",
+            "player_id": "int8",
+            "owner_id": "int8",
+            "team": "int2",
+            "place": "int4",
+            "points": "numeric",
+            **dict.fromkeys(SKILL_COLUMNS, "float8"),
+        },
+        (
+            (
+                outcome.match.id,
+                game.pk,
+                outcome.match.played_at,
+                player,
+                owner,
+                team,
+                place,
+                stored.points[team],
+                *skills,
+            )
+            for stored in new
+            for outcome in (outcomes[stored.match.id],)
+            for (player, team, place, owner), skills in zip(
+                outcome.match.entries, _skills(outcome), strict=True
+            )
+        ),
+    )
+
+
+SKILL_COLUMNS = ("elo_before", "mu_before", "sigma_before", "elo_after", "mu_after", "sigma_after")
+
+
+def _copy(table: str, columns: Mapping[str, str], rows: Iterable[tuple[Any, ...]]) -> None:
+    """Sends rows by COPY, in the binary format: the floats go as they are, and it is faster."""
+    with (
+        connection.cursor() as cursor,
+        cursor.copy(f"COPY {table} ({', '.join(columns)}) FROM STDIN (FORMAT BINARY)") as copy,
+    ):
+        copy.set_types(list(columns.values()))
+        for row in rows:
+            copy.write_row(row)
 
 
 def update_matches(outcomes: Iterable[Outcome]) -> None:
@@ -533,8 +557,7 @@ def read_contradictions(game: Game) -> Iterator[str]:
             SELECT m.id FROM ratings_match m JOIN ratings_participation p ON p.match_id = m.id
              WHERE m.game_id = %s
              GROUP BY m.id
-            HAVING bool_or(p.game_id <> m.game_id OR p.played_at <> m.played_at)
-                OR array_agg(p.player_id ORDER BY p.player_id) <> m.players
+            HAVING array_agg(p.player_id ORDER BY p.player_id) <> m.players
                 OR count(DISTINCT (p.team, p.place)) <> count(DISTINCT p.team)
              UNION ALL
             SELECT m.id FROM ratings_match m
@@ -584,9 +607,7 @@ def announce(state: GameState) -> None:
             " WHERE game_id = %s",
             [state.version, state.decayed_to, state.engine, state.game_id],
         )
-        cursor.execute(
-            "SELECT pg_notify(%s, %s)", [CHANNEL, f"{state.game.slug} {state.version}"]
-        )
+        cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, f"{state.game.slug} {state.version}"])
 
 
 def _parts(rows: Sequence[tuple[Any, ...]]) -> Iterator[Sequence[tuple[Any, ...]]]:

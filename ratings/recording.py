@@ -10,6 +10,7 @@ from typing import Any
 
 from django.db import DatabaseError, IntegrityError, OperationalError, transaction
 from django.utils.translation import gettext as _
+from psycopg.types.json import Jsonb
 
 from ratings import history, ledger
 from ratings.ledger import NewMatch, Position
@@ -207,9 +208,7 @@ class _Recorder:
             ]
         return []
 
-    def _player_problems(
-        self, report: Report, known: Mapping[str, KnownPlayer]
-    ) -> list[str]:
+    def _player_problems(self, report: Report, known: Mapping[str, KnownPlayer]) -> list[str]:
         problems = []
         seen: set[int] = set()
         for player in report.players:
@@ -279,7 +278,7 @@ class _Recorder:
             external_id=report.external_id,
             received_at=self.at,
             termination=report.termination,
-            report=canonical_report(report, known),
+            report=Jsonb(canonical_report(report, known)),
             points={number: team.points for number, team in enumerate(report.teams, start=1)},
         )
 

@@ -69,6 +69,8 @@ class Match(models.Model):
         verbose_name_plural = pgettext_lazy("several", "matches")
         constraints = [
             models.UniqueConstraint(fields=["source", "external_id"], name="match_once_per_source"),
+            # The order of history. Unique already by its id; said so, the ledger can refer to it.
+            models.UniqueConstraint(fields=["game", "played_at", "id"], name="match_history"),
             models.CheckConstraint(
                 name="match_external_id_valid",
                 condition=Q(external_id__regex=r"^[A-Za-z0-9._:-]{1,128}$"),
@@ -89,7 +91,6 @@ class Match(models.Model):
             ),
         ]
         indexes = [
-            models.Index(fields=["game", "played_at", "id"], name="match_history"),
             models.Index(
                 fields=["players", "game", "played_at"],
                 name="match_pair_limit",
@@ -125,10 +126,18 @@ class Participation(models.Model):
     is rated) or all null. `owner` is the player's owner when the report was accepted.
     """
 
+    # One foreign key over (game, played_at, match), in migration 0002, stands for both: the
+    # ledger cannot say another game or time than its match, and a row costs one check, not two.
     match = models.ForeignKey(
-        Match, on_delete=models.PROTECT, related_name="participations", db_index=False
+        Match,
+        on_delete=models.PROTECT,
+        related_name="participations",
+        db_index=False,
+        db_constraint=False,
     )
-    game = models.ForeignKey("ratings.Game", on_delete=models.PROTECT, db_index=False)
+    game = models.ForeignKey(
+        "ratings.Game", on_delete=models.PROTECT, db_index=False, db_constraint=False
+    )
     played_at = models.DateTimeField(_("played at"))
     player = models.ForeignKey(
         "ratings.Player", on_delete=models.PROTECT, related_name="participations", db_index=False

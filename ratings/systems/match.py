@@ -18,15 +18,10 @@ def rate_match(teams: Sequence[Sequence[Skill]], places: Sequence[int]) -> list[
     Floating-point sums depend on their order. So members are taken by (elo, mu, sigma) and teams
     by place and then by their members' values: never by listing order or by ids.
     """
-    members = [
-        sorted(range(len(team)), key=team.__getitem__) if len(team) > 1 else (0,) for team in teams
-    ]
-    ordered = [
-        [team[m] for m in order] if len(team) > 1 else team
-        for team, order in zip(teams, members, strict=True)
-    ]
-    order = sorted(range(len(teams)), key=lambda i: (places[i], ordered[i]))
-    ordered = [ordered[i] for i in order]
+    members = [sorted(range(len(team)), key=team.__getitem__) for team in teams]
+    in_team_order = [[team[m] for m in order] for team, order in zip(teams, members, strict=True)]
+    order = sorted(range(len(teams)), key=lambda i: (places[i], in_team_order[i]))
+    ordered = [in_team_order[i] for i in order]
     ordered_places = [places[i] for i in order]
 
     elos = elo.rate([[skill[0] for skill in team] for team in ordered], ordered_places)

@@ -54,9 +54,7 @@ def displayed_rating(mu: Any, sigma: Any) -> Any:
     return ordinal(mu, sigma) * DISPLAY_SCALE + DISPLAY_START
 
 
-def chances(
-    teams: Sequence[Sequence[Belief]], parameters: Parameters = PARAMETERS
-) -> list[float]:
+def chances(teams: Sequence[Sequence[Belief]], parameters: Parameters = PARAMETERS) -> list[float]:
     """Each team's chance of the first place, summing to 1, by the c of the whole match.
 
     ValueError where a number is not finite.

@@ -145,12 +145,8 @@ class Replay:
         after = rate_match(before, places)
 
         changes: dict[int, Change] = {}
-        for entries, team, old, new in zip(
-            teams.values(), standings, before, after, strict=True
-        ):
-            for entry, standing, old_skill, new_skill in zip(
-                entries, team, old, new, strict=True
-            ):
+        for entries, team, old, new in zip(teams.values(), standings, before, after, strict=True):
+            for entry, standing, old_skill, new_skill in zip(entries, team, old, new, strict=True):
                 standing.elo, standing.mu, standing.sigma = new_skill
                 if standing.last_played_at is None or standing.elo > standing.peak_elo:
                     standing.peak_elo = standing.elo

@@ -33,6 +33,6 @@ def add_games(apps: StateApps, schema_editor: object) -> None:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("ratings", "0001_initial")]
+    dependencies = [("ratings", "0002_ledger_follows_match")]
 
     operations = [migrations.RunPython(add_games, migrations.RunPython.noop)]
