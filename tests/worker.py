@@ -61,7 +61,7 @@ class Worker:
         """Sends the task, and returns when the worker has done it; fails when the task does."""
         with self._connection() as broker:
             task_id = app.send_task(task_name, args, kwargs, connection=broker).id
-        line = self._wait_for(f"[{task_id}] succeeded", f"[{task_id}] raised")
+        line = self._wait_for(f"[{task_id}] succeeded", f"[{task_id}] raised", "unregistered")
         assert "succeeded" in line, "".join(self.log)
 
     def _connection(self) -> kombu.Connection:

@@ -24,7 +24,3 @@ def test_rows_of_migrations_survive_tests_that_commit(transactional_db, time):
 def test_site_serves_the_database_of_the_test(site):
     with urllib.request.urlopen(f"{site}/readyz") as response:
         assert response.read() == b"ready\n"
-
-
-def test_worker_works_on_the_database_of_the_test(worker):
-    worker.run("ratings.tasks.apply_decay")

@@ -1,0 +1,168 @@
+"""`make run`, as the process that it starts, with an embedded database of its own."""
+
+import os
+import queue
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from naiply import embedded
+from naiply.local import PROJECT_FOLDER
+
+SECONDS = 60
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Where the runs of a test keep everything, the database included."""
+    monkeypatch.setenv("NAIPLY_LOCAL_FOLDER", str(tmp_path / "local"))
+    yield tmp_path / "local"
+    embedded.remove("development")
+
+
+@pytest.fixture
+def port():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return free.getsockname()[1]
+
+
+class Run:
+    """A run in a process of its own; what it prints is kept line by line."""
+
+    def __init__(self, folder, port):
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "naiply.development"],
+            cwd=PROJECT_FOLDER,
+            env={
+                "PATH": os.environ["PATH"],
+                "NAIPLY_LOCAL_FOLDER": str(folder),
+                "PORT": str(port),
+                "DEMO": "0",
+            },
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.lines = queue.Queue()
+        self.output = ""
+        self.reader = threading.Thread(target=self._read)
+        self.reader.start()
+
+    def _read(self):
+        with self.process.stdout as output:
+            for line in output:
+                self.lines.put(line)
+        self.lines.put(None)
+
+    def wait_for(self, text):
+        """Returns once a line holds the text."""
+        while True:
+            line = self.lines.get(timeout=SECONDS)
+            assert line is not None, f"{text} was never printed:\n{self.output}"
+            self.output += line
+            if text in line:
+                return
+
+    def wait_for_end(self):
+        """Returns the exit code, once nobody of the run can print any more."""
+        code = self.process.wait(timeout=SECONDS)
+        self.reader.join(timeout=SECONDS)
+        assert not self.reader.is_alive(), "a process of the run is still alive"
+        while (line := self.lines.get()) is not None:
+            self.output += line
+        return code
+
+    def children(self):
+        """The process ids of the web server and the worker, by name."""
+        found = {}
+        for process in Path("/proc").glob("[0-9]*"):
+            try:
+                command = (process / "cmdline").read_bytes().split(b"\0")
+                parent = int((process / "stat").read_text().rpartition(")")[2].split()[1])
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            if parent == self.process.pid and b"naiply.processes" in command:
+                found[command[3].decode()] = int(process.name)
+        return found
+
+
+def is_serving(port):
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz") as response:
+        return response.read() == b"ready\n"
+
+
+def staff_sign_in(output):
+    return re.search(r"name: (\S+)  password: (\S{16})$", output, re.MULTILINE).groups()
+
+
+def test_run_serves_until_interrupted_and_can_start_again(folder, port):
+    first = Run(folder, port)
+    first.wait_for("Ctrl-C ends it")
+    assert is_serving(port)
+    assert f"Naiply is at http://127.0.0.1:{port}/\n" in first.output
+    assert "Traceback" not in first.output
+
+    # A second one from the same folder, whatever its port, would run the weekly job twice.
+    second = Run(folder, port)
+    assert second.wait_for_end() == 1
+    assert second.output == (
+        "Naiply already runs from this folder: use that one, or end it first.\n"
+    )
+
+    first.process.send_signal(signal.SIGINT)
+    assert first.wait_for_end() == 0
+    assert first.output.endswith("Ended. The data is kept.\n")
+    assert "Warning" not in first.output
+
+    again = Run(folder, port)
+    again.wait_for("Ctrl-C ends it")
+    assert staff_sign_in(again.output) == staff_sign_in(first.output)
+    again.process.send_signal(signal.SIGTERM)
+    assert again.wait_for_end() == 0
+
+
+def test_run_after_a_killed_one_and_the_death_of_a_child(folder, port):
+    killed = Run(folder, port)
+    killed.wait_for("Ctrl-C ends it")
+    killed.process.kill()
+
+    # The children notice, and the next run waits for them: the port and the jobs are theirs.
+    run = Run(folder, port)
+    run.wait_for("Ctrl-C ends it")
+    assert is_serving(port)
+    killed.wait_for_end()
+
+    os.kill(run.children()["web"], signal.SIGKILL)
+    assert run.wait_for_end() == 1
+    assert "The web server ended by itself (exit code -9); the rest ends too.\n" in run.output
+
+
+def test_taken_port_is_one_line(folder):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+
+        run = Run(folder, port)
+
+        assert run.wait_for_end() == 1
+    assert run.output == (
+        f"Port {port} cannot be used (Address already in use): end the program that has it, or "
+        f"choose another as in: make run PORT={port + 1}\n"
+    )
+
+
+def test_folder_that_cannot_be_written_is_one_line(tmp_path, port):
+    (tmp_path / "file").touch()
+
+    run = Run(tmp_path / "file" / "local", port)
+
+    assert run.wait_for_end() == 1
+    assert run.output.startswith("Cannot write to ")
+    assert run.output.count("\n") == 1
