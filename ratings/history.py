@@ -224,19 +224,9 @@ def _compare_match(found: Verification, stored: StoredMatch, outcome: Outcome) -
             found.add(f"{where}, player {player}: {side}")
             continue
         for name, was, is_now in zip(
-            _CHANGE_FIELDS, _numbers(old[player]), _numbers(new[player]), strict=True
+            ledger.SKILL_COLUMNS, _numbers(old[player]), _numbers(new[player]), strict=True
         ):
             _compare(found, f"{where}, player {player}: {name}", was, is_now)
-
-
-_CHANGE_FIELDS = (
-    "elo_before",
-    "mu_before",
-    "sigma_before",
-    "elo_after",
-    "mu_after",
-    "sigma_after",
-)
 
 
 def _numbers(change: Change) -> tuple[float, ...]:

@@ -70,6 +70,9 @@ class Player(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    def get_absolute_url(self) -> str:
+        return reverse("leaderboards:player-detail", args=[self.handle])
+
     def clean_fields(self, exclude: Collection[str] | None = None) -> None:
         self.handle_key = fold(self.handle)
         self.handle_skeleton = skeleton(self.handle)
@@ -78,9 +81,6 @@ class Player(models.Model):
     @property
     def is_active(self) -> bool:
         return self.status == PlayerStatus.ACTIVE
-
-    def get_absolute_url(self) -> str:
-        return reverse("leaderboards:player-detail", args=[self.handle])
 
 
 class PlayerAlias(models.Model):

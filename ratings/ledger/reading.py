@@ -1,0 +1,221 @@
+"""Reading the stored history as the replay takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+
+from django.db import connection
+
+from ratings.ledger.rows import (
+    BEGINNING,
+    ROWS_AT_A_TIME,
+    Position,
+    StoredMatch,
+    StoredRating,
+    fact_of,
+)
+from ratings.models import Game, GameState, PlayerStatus, Status
+from ratings.systems.match import Skill
+from ratings.systems.replay import PAIR_WINDOW, Change, Entry, PlayedMatch, Recent, Standing
+
+
+def lock_games(slugs: Collection[str]) -> dict[str, GameState]:
+    """The games' states by slug, locked until the transaction ends; always in id order.
+
+    Unknown slugs are left out.
+    """
+    states = (
+        GameState.objects.select_for_update(of=("self",))
+        .filter(game__slug__in=slugs)
+        .select_related("game")
+        .order_by("game_id")
+    )
+    return {state.game.slug: state for state in states}
+
+
+def newest_position(game: Game) -> Position | None:
+    """Where the game's history ends; None where it has not begun."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT played_at, id FROM ratings_match
+             WHERE game_id = %s AND status <> 'waiting'
+             ORDER BY played_at DESC, id DESC LIMIT 1
+            """,
+            [game.pk],
+        )
+        row = cursor.fetchone()
+    return Position(*row) if row else None
+
+
+def next_match_ids(count: int) -> list[int]:
+    """Ids for new matches, ascending: among equal times, history goes by id."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT nextval(pg_get_serial_sequence('ratings_match', 'id'))
+              FROM generate_series(1, %s)
+            """,
+            [count],
+        )
+        return [id for (id,) in cursor.fetchall()]
+
+
+_HISTORY = """
+    SELECT m.id, m.played_at, m.termination, m.status, m.reason,
+           p.player_id, p.team, p.place, p.owner_id,
+           p.elo_before, p.mu_before, p.sigma_before, p.elo_after, p.mu_after, p.sigma_after
+      FROM ratings_match m JOIN ratings_participation p ON p.match_id = m.id
+     WHERE m.game_id = %s AND m.status <> 'waiting' AND (m.played_at, m.id) >= (%s, %s)
+     ORDER BY m.played_at, m.id, p.id
+"""
+
+
+@contextmanager
+def _streaming_cursor(query: str, params: Sequence[Any]) -> Iterator[Iterable[tuple[Any, ...]]]:
+    """Rows from a server-side cursor; memory stays the same however many there are."""
+    connection.ensure_connection()
+    with connection.connection.cursor(name="naiply_history", binary=True) as cursor:
+        cursor.itersize = ROWS_AT_A_TIME
+        cursor.execute(query, params)
+        yield cursor
+
+
+def read_history(game: Game, since: Position = BEGINNING) -> Iterator[StoredMatch]:
+    """The game's matches in history order, from a position on. Needs a transaction.
+
+    Streams. What is written while it runs is not seen: the rows are those of its beginning.
+    """
+    with _streaming_cursor(_HISTORY, [game.pk, *since]) as rows:
+        current: tuple[Any, ...] | None = None
+        entries: list[Entry] = []
+        changes: list[Change] = []
+        for row in rows:
+            if current is None or row[0] != current[0]:
+                if current is not None:
+                    yield _stored_match(current, entries, changes)
+                current, entries, changes = row, [], []
+            entries.append(Entry(row[5], row[6], row[7], row[8]))
+            if row[12] is not None:
+                changes.append(Change(row[5], row[9:12], row[12:15]))
+        if current is not None:
+            yield _stored_match(current, entries, changes)
+
+
+def _stored_match(
+    row: tuple[Any, ...], entries: Sequence[Entry], changes: Sequence[Change]
+) -> StoredMatch:
+    match_id, played_at, termination, status, reason = row[:5]
+    fact = fact_of(termination, is_void=status == Status.VOID)
+    return StoredMatch(PlayedMatch(played_at, entries, fact, match_id), status, reason, changes)
+
+
+def read_player_sets_since(game: Game, since: Position) -> set[tuple[int, ...]]:
+    """Who played together at or after a position: each set of players once, ids ascending."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT DISTINCT players FROM ratings_match
+             WHERE game_id = %s AND status <> 'waiting' AND (played_at, id) >= (%s, %s)
+            """,
+            [game.pk, *since],
+        )
+        return {tuple(players) for (players,) in cursor}
+
+
+def read_ratings(game: Game, players: Collection[int] | None = None) -> dict[int, StoredRating]:
+    """The game's ratings by player id: of these players, or of all."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT player_id, elo, mu, sigma_settled, last_played_at, won, drawn, lost,
+                   peak_elo, peak_at, sigma, elo_shown, openskill_shown, is_bot, is_listed
+              FROM ratings_rating
+             WHERE game_id = %s
+            """
+            + ("" if players is None else " AND player_id = ANY(%s)"),
+            [game.pk] if players is None else [game.pk, list(players)],
+        )
+        return {row[0]: StoredRating(Standing(*row[1:10]), *row[10:]) for row in cursor}
+
+
+def read_skills_before(
+    game: Game, players: Collection[int], position: Position
+) -> dict[int, tuple[Skill, datetime]]:
+    """What each player's last rated match before a position left him with, and when it was.
+
+    Players without one are left out.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT wanted.player_id, last.elo_after, last.mu_after, last.sigma_after,
+                   last.played_at
+              FROM unnest(%s::bigint[]) AS wanted (player_id)
+             CROSS JOIN LATERAL (
+                   SELECT elo_after, mu_after, sigma_after, played_at
+                     FROM ratings_participation
+                    WHERE player_id = wanted.player_id AND game_id = %s
+                      AND (played_at, match_id) < (%s, %s) AND elo_after IS NOT NULL
+                    ORDER BY played_at DESC, match_id DESC LIMIT 1
+                   ) AS last
+            """,
+            [list(players), game.pk, *position],
+        )
+        return {row[0]: (row[1:4], row[4]) for row in cursor}
+
+
+def read_peaks_before(
+    game: Game, players: Collection[int], position: Position
+) -> dict[int, tuple[float, datetime]]:
+    """The highest Elo after a rated match before a position, and when it was first reached."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT DISTINCT ON (player_id) player_id, elo_after, played_at
+              FROM ratings_participation
+             WHERE player_id = ANY(%s) AND game_id = %s
+               AND (played_at, match_id) < (%s, %s) AND elo_after IS NOT NULL
+             ORDER BY player_id, elo_after DESC, played_at, match_id
+            """,
+            [list(players), game.pk, *position],
+        )
+        return {row[0]: row[1:] for row in cursor}
+
+
+def read_recent(game: Game, position: Position, wanted: Collection[tuple[int, ...]]) -> Recent:
+    """The rated matches of these sets of players in the 24 hours before a position."""
+    recent = Recent()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT m.played_at, m.players
+              FROM (SELECT unnest(%s::text[])::bigint[] AS players) AS wanted
+              JOIN ratings_match m USING (players)
+             WHERE m.game_id = %s AND m.status = 'rated'
+               AND m.played_at > %s AND (m.played_at, m.id) < (%s, %s)
+             ORDER BY m.played_at, m.id
+            """,
+            [
+                ["{" + ",".join(map(str, players)) + "}" for players in wanted],
+                game.pk,
+                position.played_at - PAIR_WINDOW,
+                *position,
+            ],
+        )
+        for played_at, players in cursor:
+            recent.add(played_at, tuple(players))
+    return recent
+
+
+def read_listing_facts(players: Collection[int]) -> dict[int, tuple[bool, bool]]:
+    """(is_bot, is active) of each player."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT id, is_bot, status = %s FROM ratings_player WHERE id = ANY(%s)",
+            [PlayerStatus.ACTIVE, list(players)],
+        )
+        return {row[0]: row[1:] for row in cursor}

@@ -1,0 +1,88 @@
+"""What the ledger's rows are called on their way between the tables and the replay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import NamedTuple
+
+from psycopg.types.json import Jsonb
+
+from ratings.models import GameState, Status
+from ratings.systems.replay import CANCELLED, FRIENDLY, VOID, Change, PlayedMatch, Standing
+
+ROWS_AT_A_TIME = 10_000
+SKILL_COLUMNS = ("elo_before", "mu_before", "sigma_before", "elo_after", "mu_after", "sigma_after")
+
+
+class Position(NamedTuple):
+    """A place in a game's history. A match that is not stored yet comes after its equals."""
+
+    played_at: datetime
+    id: int = 0
+
+
+BEGINNING = Position(datetime(1, 1, 1, tzinfo=UTC))
+"""Before every match."""
+
+
+class StoredMatch(NamedTuple):
+    """A match with what the ledger says of it. `changes` is empty where it is not rated."""
+
+    match: PlayedMatch
+    status: str
+    reason: str
+    changes: Sequence[Change]
+
+
+@dataclass(frozen=True, slots=True)
+class NewMatch:
+    """A match about to be stored. `teams` is what `points` are looked up in, by team number."""
+
+    match: PlayedMatch
+    source_id: int
+    external_id: str
+    received_at: datetime
+    termination: str
+    report: Jsonb
+    points: Mapping[int, Decimal | None]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRating:
+    """A player's row in `Rating`, and what decides whether it is listed."""
+
+    standing: Standing
+    sigma: float
+    elo_shown: int
+    openskill_shown: int
+    is_bot: bool
+    is_listed: bool
+
+
+def fact_of(termination: str, *, is_void: bool = False) -> str:
+    """What keeps a match from being rated whatever came before it; empty for nothing."""
+    if is_void:
+        return VOID
+    return termination if termination in (CANCELLED, FRIENDLY) else ""
+
+
+def status_of(reason: str) -> tuple[str, str]:
+    """(status, reason) as a match stores them, from the reason a replay gave."""
+    if reason == VOID:
+        return Status.VOID.value, ""
+    return (Status.UNRATED.value if reason else Status.RATED.value), reason
+
+
+def listed_since(state: GameState) -> datetime | None:
+    """Whose last rated match is older leaves the board; None where nobody does."""
+    idle_days = state.game.idle_days
+    return None if idle_days is None else state.decayed_to - timedelta(days=idle_days)
+
+
+def is_recent(state: GameState, last_played_at: datetime) -> bool:
+    """Whether a last rated match at that time keeps a player on the board."""
+    since = listed_since(state)
+    return since is None or last_played_at >= since

@@ -1,0 +1,279 @@
+"""Writing the history: one match and ten thousand by the same few statements."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from django.db import connection
+
+from ratings.ledger.checks import COUNTED
+from ratings.ledger.reading import read_listing_facts
+from ratings.ledger.rows import (
+    ROWS_AT_A_TIME,
+    SKILL_COLUMNS,
+    NewMatch,
+    StoredRating,
+    is_recent,
+    status_of,
+)
+from ratings.models import Game, GameState, System
+from ratings.systems import decay
+from ratings.systems.engine import engine
+from ratings.systems.openskill import displayed_rating
+from ratings.systems.replay import Outcome, Standing
+
+CHANNEL = "naiply"
+"""NOTIFY channel; the payload is `<game slug> <version>`, delivered at commit."""
+
+
+def insert_matches(game: Game, new: Sequence[NewMatch], outcomes: Mapping[int, Outcome]) -> None:
+    """Stores matches with their ledger rows. `outcomes` is by match id."""
+    _copy(
+        "ratings_match",
+        {
+            "id": "int8",
+            "game_id": "int8",
+            "source_id": "int8",
+            "external_id": "text",
+            "played_at": "timestamptz",
+            "received_at": "timestamptz",
+            "termination": "text",
+            "status": "text",
+            "reason": "text",
+            "report": "jsonb",
+            "players": "int8[]",
+        },
+        (
+            (
+                stored.match.id,
+                game.pk,
+                stored.source_id,
+                stored.external_id,
+                stored.match.played_at,
+                stored.received_at,
+                stored.termination,
+                *status_of(outcomes[stored.match.id].reason),
+                stored.report,
+                sorted([entry.player for entry in stored.match.entries]),
+            )
+            for stored in new
+        ),
+    )
+    _copy(
+        "ratings_participation",
+        {
+            "match_id": "int8",
+            "game_id": "int8",
+            "played_at": "timestamptz",
+            "player_id": "int8",
+            "owner_id": "int8",
+            "team": "int2",
+            "place": "int4",
+            "points": "numeric",
+            **dict.fromkeys(SKILL_COLUMNS, "float8"),
+        },
+        (
+            (
+                outcome.match.id,
+                game.pk,
+                outcome.match.played_at,
+                player,
+                owner,
+                team,
+                place,
+                stored.points[team],
+                *skills,
+            )
+            for stored in new
+            for outcome in (outcomes[stored.match.id],)
+            for (player, team, place, owner), skills in zip(
+                outcome.match.entries, _skills(outcome), strict=True
+            )
+        ),
+    )
+
+
+def _copy(table: str, columns: Mapping[str, str], rows: Iterable[tuple[Any, ...]]) -> None:
+    """Sends rows by COPY, in the binary format: the floats go as they are, and it is faster."""
+    with (
+        connection.cursor() as cursor,
+        cursor.copy(f"COPY {table} ({', '.join(columns)}) FROM STDIN (FORMAT BINARY)") as copy,
+    ):
+        copy.set_types(list(columns.values()))
+        for row in rows:
+            copy.write_row(row)
+
+
+def update_matches(outcomes: Iterable[Outcome]) -> None:
+    """Rewrites the status and the ledger rows of matches that are stored already."""
+    outcomes = list(outcomes)
+    statuses = [(outcome.match.id, *status_of(outcome.reason)) for outcome in outcomes]
+    rows = [
+        (outcome.match.id, entry.player, *skills)
+        for outcome in outcomes
+        for entry, skills in zip(outcome.match.entries, _skills(outcome), strict=True)
+    ]
+    with connection.cursor() as cursor:
+        for part in _parts(statuses):
+            cursor.execute(
+                """
+                UPDATE ratings_match SET status = new.status, reason = new.reason
+                  FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS new (id, status, reason)
+                 WHERE ratings_match.id = new.id
+                   AND (ratings_match.status, ratings_match.reason) <> (new.status, new.reason)
+                """,
+                _columns(part),
+            )
+        for part in _parts(rows):
+            cursor.execute(
+                """
+                UPDATE ratings_participation
+                   SET elo_before = new.elo_before, mu_before = new.mu_before,
+                       sigma_before = new.sigma_before, elo_after = new.elo_after,
+                       mu_after = new.mu_after, sigma_after = new.sigma_after
+                  FROM unnest(%s::bigint[], %s::bigint[], %s::float8[], %s::float8[],
+                              %s::float8[], %s::float8[], %s::float8[], %s::float8[])
+                       AS new (match_id, player_id, elo_before, mu_before, sigma_before,
+                               elo_after, mu_after, sigma_after)
+                 WHERE ratings_participation.match_id = new.match_id
+                   AND ratings_participation.player_id = new.player_id
+                """,
+                _columns(part),
+            )
+
+
+def _skills(outcome: Outcome) -> list[tuple[float | None, ...]]:
+    if not outcome.changes:
+        return [(None,) * 6] * len(outcome.match.entries)
+    return [(*change.before, *change.after) for change in outcome.changes]
+
+
+def write_ratings(
+    state: GameState,
+    standings: Mapping[int, Standing],
+    old: Mapping[int, StoredRating],
+) -> None:
+    """Writes the players' ratings and keeps the counts of the board true.
+
+    `old` holds the rows as they are now, of all these players that have one. A standing without
+    a rated match has no row.
+    """
+    facts = read_listing_facts(standings.keys())
+    rows = []
+    gone = []
+    counts: dict[tuple[str, bool, int], int] = defaultdict(int)
+    for player, standing in standings.items():
+        stored = old.get(player)
+        if stored is not None and stored.is_listed:
+            counts[System.ELO, stored.is_bot, stored.elo_shown] -= 1
+            counts[System.OPENSKILL, stored.is_bot, stored.openskill_shown] -= 1
+        if standing.last_played_at is None or standing.peak_at is None:
+            gone.append(player)
+            continue
+        is_bot, is_active = facts[player]
+        is_listed = is_active and is_recent(state, standing.last_played_at)
+        sigma = decay.sigma_at(standing.sigma, standing.last_played_at, state.decayed_to)
+        if is_listed:
+            counts[System.ELO, is_bot, round(standing.elo)] += 1
+            counts[System.OPENSKILL, is_bot, round(displayed_rating(standing.mu, sigma))] += 1
+        rows.append(
+            (
+                player,
+                standing.elo,
+                standing.mu,
+                standing.sigma,
+                sigma,
+                standing.won,
+                standing.drawn,
+                standing.lost,
+                standing.peak_elo,
+                standing.peak_at,
+                standing.last_played_at,
+                is_bot,
+                is_listed,
+            )
+        )
+    rows.sort()
+    with connection.cursor() as cursor:
+        for part in _parts(rows):
+            cursor.execute(_UPSERT_RATINGS, [state.game_id, *_columns(part)])
+        if gone:
+            cursor.execute(
+                "DELETE FROM ratings_rating WHERE game_id = %s AND player_id = ANY(%s)",
+                [state.game_id, gone],
+            )
+    _add_to_counts(state.game_id, counts)
+
+
+_UPSERT_RATINGS = """
+    INSERT INTO ratings_rating
+        (game_id, player_id, elo, mu, sigma_settled, sigma, won, drawn, lost, peak_elo, peak_at,
+         last_played_at, is_bot, is_listed)
+    SELECT %s, * FROM unnest(
+        %s::bigint[], %s::float8[], %s::float8[], %s::float8[], %s::float8[], %s::int[],
+        %s::int[], %s::int[], %s::float8[], %s::timestamptz[], %s::timestamptz[], %s::bool[],
+        %s::bool[])
+    ON CONFLICT (player_id, game_id) DO UPDATE SET
+        elo = EXCLUDED.elo, mu = EXCLUDED.mu, sigma_settled = EXCLUDED.sigma_settled,
+        sigma = EXCLUDED.sigma, won = EXCLUDED.won, drawn = EXCLUDED.drawn,
+        lost = EXCLUDED.lost, peak_elo = EXCLUDED.peak_elo, peak_at = EXCLUDED.peak_at,
+        last_played_at = EXCLUDED.last_played_at, is_bot = EXCLUDED.is_bot,
+        is_listed = EXCLUDED.is_listed
+"""
+
+
+def _add_to_counts(game_id: int, changes: Mapping[tuple[str, bool, int], int]) -> None:
+    changed = [(*key, change) for key, change in sorted(changes.items()) if change]
+    if not changed:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            MERGE INTO ratings_pointscount AS old
+            USING unnest(%s::text[], %s::bool[], %s::int[], %s::int[])
+                  AS new (system, is_bot, shown, change)
+               ON old.game_id = %s AND old.system = new.system AND old.is_bot = new.is_bot
+              AND old.shown = new.shown
+             WHEN MATCHED AND old.count + new.change = 0 THEN DELETE
+             WHEN MATCHED THEN UPDATE SET count = old.count + new.change
+             WHEN NOT MATCHED THEN
+                  INSERT (game_id, system, is_bot, shown, count)
+                  VALUES (%s, new.system, new.is_bot, new.shown, new.change)
+            """,
+            [*_columns(changed), game_id, game_id],
+        )
+
+
+def recount(game: Game) -> None:
+    """Counts the whole board anew, for a change that touches much of it."""
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM ratings_pointscount WHERE game_id = %s", [game.pk])
+        cursor.execute(
+            "INSERT INTO ratings_pointscount (game_id, system, is_bot, shown, count)"
+            f" SELECT %s, system, is_bot, shown, count FROM ({COUNTED}) AS counted",
+            [game.pk, game.pk, game.pk],
+        )
+
+
+def announce(state: GameState) -> None:
+    """Moves the game's version on, and tells every process that listens, at commit."""
+    state.version += 1
+    state.engine = engine()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE ratings_gamestate SET version = %s, decayed_to = %s, engine = %s"
+            " WHERE game_id = %s",
+            [state.version, state.decayed_to, state.engine, state.game_id],
+        )
+        cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, f"{state.game.slug} {state.version}"])
+
+
+def _parts(rows: Sequence[tuple[Any, ...]]) -> Iterator[Sequence[tuple[Any, ...]]]:
+    for start in range(0, len(rows), ROWS_AT_A_TIME):
+        yield rows[start : start + ROWS_AT_A_TIME]
+
+
+def _columns(rows: Sequence[tuple[Any, ...]]) -> list[list[Any]]:
+    return [list(column) for column in zip(*rows, strict=True)]
