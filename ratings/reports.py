@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import Any, NoReturn
 
 from django.utils.translation import gettext as _
@@ -22,6 +23,7 @@ from ratings.names import clean_player_id, fold
 EXTERNAL_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 LARGEST_PLACE = 1_000_000
 LARGEST_POINTS = Decimal("9999999.99")
+_LARGEST_WHOLE_POINTS = int(LARGEST_POINTS)
 
 _INSTANT = re.compile(
     r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(Z|z|[+-]\d\d(?::?\d\d)?)?", re.ASCII
@@ -30,6 +32,7 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _FIELDS = frozenset({"game", "external_id", "played_at", "termination", "teams"})
 _TEAM_FIELDS = frozenset({"players", "place", "points"})
 _TERMINATIONS = frozenset(Termination.values)
+_NORMAL = Termination.NORMAL.value
 
 
 class ReportError(ValueError):
@@ -55,7 +58,7 @@ class Report:
     external_id: str
     teams: tuple[ReportedTeam, ...]
     played_at: datetime | None = None
-    termination: str = Termination.NORMAL.value
+    termination: str = _NORMAL
 
     @property
     def players(self) -> list[str]:
@@ -68,12 +71,7 @@ def load_json(text: str) -> Any:
     Numbers with a decimal point come as Decimal.
     """
     try:
-        return json.loads(
-            text,
-            parse_float=Decimal,
-            parse_constant=_refuse_constant,
-            object_pairs_hook=_refuse_repeated_keys,
-        )
+        return _DECODER.decode(text)
     except RecursionError:
         raise ReportError([_("This is not a match report: it is nested too deep.")]) from None
     except ReportError:
@@ -87,18 +85,20 @@ def parse_report(data: Any, *, bare_dates: bool = False) -> Report:
 
     `bare_dates` lets a date without a time stand for 00:00 UTC, as imports do.
     """
-    if not isinstance(data, Mapping):
+    if not isinstance(data, dict):
         raise ReportError(
             [_("Unexpected %(value)s: a match report is an object.") % {"value": _shown(data)}]
         )
     problems: list[str] = []
-    problems.extend(
-        _('Unknown field "%(field)s".') % {"field": _clipped(field)}
-        for field in data
-        if field not in _FIELDS
-    )
+    if not data.keys() <= _FIELDS:
+        problems.extend(
+            _('Unknown field "%(field)s".') % {"field": _clipped(field)}
+            for field in data
+            if field not in _FIELDS
+        )
     game = data.get("game")
-    if not isinstance(game, str) or not game:
+    # What cannot be printed (NUL, half a surrogate pair) cannot be asked of the database either.
+    if not isinstance(game, str) or not game or not game.isprintable():
         problems.append(
             _("Unexpected game %(value)s: name a game, such as brisca.") % {"value": _shown(game)}
         )
@@ -111,7 +111,7 @@ def parse_report(data: Any, *, bare_dates: bool = False) -> Report:
             )
             % {"value": _shown(external_id)}
         )
-    termination = data.get("termination", Termination.NORMAL.value)
+    termination = data.get("termination", _NORMAL)
     if not isinstance(termination, str) or termination not in _TERMINATIONS:
         problems.append(
             _("Unexpected termination %(value)s: one of %(choices)s is needed.")
@@ -135,7 +135,8 @@ def parse_instant(value: Any, *, bare_dates: bool = False) -> datetime:
         match = _INSTANT.fullmatch(value)
         try:
             if match and match[1]:
-                return datetime.fromisoformat(value).astimezone(UTC)
+                moment = datetime.fromisoformat(value)
+                return moment if moment.tzinfo is UTC else moment.astimezone(UTC)
             if bare_dates and _DATE.fullmatch(value):
                 return datetime.fromisoformat(value).replace(tzinfo=UTC)
         except (ValueError, OverflowError):
@@ -164,18 +165,19 @@ def _parse_teams(data: Any, problems: list[str]) -> tuple[ReportedTeam, ...]:
     teams = []
     seen: dict[str, str] = {}
     for number, team in enumerate(data, start=1):
-        if not isinstance(team, Mapping):
+        if not isinstance(team, dict):
             problems.append(
                 _("Unexpected team %(value)s: a team is an object with players and a place.")
                 % {"value": _shown(team)}
             )
             continue
-        problems.extend(
-            _('Unknown field "%(field)s" in team %(number)d.')
-            % {"field": _clipped(field), "number": number}
-            for field in team
-            if field not in _TEAM_FIELDS
-        )
+        if not team.keys() <= _TEAM_FIELDS:
+            problems.extend(
+                _('Unknown field "%(field)s" in team %(number)d.')
+                % {"field": _clipped(field), "number": number}
+                for field in team
+                if field not in _TEAM_FIELDS
+            )
         players = _parse_players(team.get("players"), number, seen, problems)
         place = team.get("place")
         # bool is a kind of int; 1.5 would be rated as if it were a draw with 1.
@@ -232,6 +234,8 @@ def parse_points(value: Any) -> Decimal | None:
     if value is None:
         return None
     if type(value) is int:
+        if -_LARGEST_WHOLE_POINTS <= value <= _LARGEST_WHOLE_POINTS:
+            return _whole_points(value)
         value = Decimal(value)
     if (
         not isinstance(value, Decimal)
@@ -249,6 +253,18 @@ def parse_points(value: Any) -> Decimal | None:
     return rounded
 
 
+@lru_cache(maxsize=10_000)
+def _whole_points(value: int) -> Decimal:
+    return round(Decimal(value), 2)
+
+
+def _decimal(text: str) -> Decimal:
+    try:
+        return Decimal(text)
+    except InvalidOperation:  # an exponent beyond even Decimal's
+        _refuse_constant(_clipped(text))
+
+
 def _refuse_constant(name: str) -> NoReturn:
     raise ReportError([_("Unexpected number %(value)s.") % {"value": name}])
 
@@ -260,6 +276,14 @@ def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         repeated = next(name for name in names if names.count(name) > 1)
         raise ReportError([_('Field "%(field)s" is given twice.') % {"field": _clipped(repeated)}])
     return fields
+
+
+# Made once: json.loads with arguments would make a decoder for each text.
+_DECODER = json.JSONDecoder(
+    parse_float=_decimal,
+    parse_constant=_refuse_constant,
+    object_pairs_hook=_refuse_repeated_keys,
+)
 
 
 def _shown(value: Any) -> str:
