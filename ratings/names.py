@@ -18,6 +18,10 @@ from django.utils.translation import gettext as _
 LONGEST_HANDLE = 40
 LONGEST_NAME = 64
 LONGEST_PLAYER_ID = 128
+# NFKC and the confusables write some letters out: one Arabic ligature becomes eighteen letters.
+LONGEST_HANDLE_KEY = 240
+LONGEST_HANDLE_SKELETON = 480
+LONGEST_PLAYER_ID_KEY = 512
 UNNAMED = "player"
 """What `suggest_handle` falls back to."""
 MOST_MARKS = 2
@@ -43,12 +47,15 @@ def fold(text: str) -> str:
 
 @lru_cache(maxsize=100_000)
 def skeleton(text: str) -> str:
-    """The same for all texts that look the same: Unicode's confusables, then case folded.
+    """The same for all texts that look the same: Unicode's confusables, case folded.
 
+    Once more after the folding, since a small m looks like rn, and a capital one does not.
     Source: Unicode Technical Standard 39, section 4.
     """
-    normal = unicodedata.normalize("NFKC", text)
-    return fold("".join(_prototype(character) for character in normal))
+    for _step in range(2):
+        normal = unicodedata.normalize("NFKC", text)
+        text = fold("".join(_prototype(character) for character in normal))
+    return text
 
 
 def _prototype(character: str) -> str:
@@ -79,7 +86,7 @@ def validate_handle(handle: str) -> None:
             % shown
         )
     for character in handle:
-        if character not in "_-." and unicodedata.category(character)[0] not in "LMN":
+        if not _may_stand_in_handle(character):
             raise ValidationError(
                 _(
                     'Unexpected "%(character)s" in the handle "%(handle)s": '
@@ -90,6 +97,13 @@ def validate_handle(handle: str) -> None:
     if not handle.strip("."):
         raise ValidationError(_('The handle "%(handle)s" needs more than dots.') % shown)
     _validate_marks(handle)
+    if (
+        len(fold(handle)) > LONGEST_HANDLE_KEY
+        or len(skeleton(handle)) > LONGEST_HANDLE_SKELETON
+    ):
+        raise ValidationError(
+            _('The handle "%(handle)s" is too long once its letters are written out.') % shown
+        )
     if fold(handle) in RESERVED or skeleton(handle) in _RESERVED_SKELETONS:
         raise ValidationError(_('The handle "%(handle)s" is kept for the site itself.') % shown)
 
@@ -125,24 +139,40 @@ def clean_player_id(player_id: str) -> str:
         _validate_marks(cleaned)
     except ValidationError as error:
         raise ValueError(error.message) from None
+    if len(fold(cleaned)) > LONGEST_PLAYER_ID_KEY:
+        raise ValueError(
+            _('The player id "%(id)s…" is too long once its letters are written out.')
+            % {"id": cleaned[:20]}
+        )
     return cleaned
 
 
 def suggest_handle(player_id: str) -> str:
-    """The handle nearest to a player id: the id itself where it is a valid handle."""
+    """The handle nearest to a player id: the id itself where it is a valid handle.
+
+    Nothing of an e-mail address: a handle is shown to everyone.
+    """
+    if _EMAIL.fullmatch(player_id):
+        return UNNAMED
+    whole = unicodedata.normalize("NFC", player_id)
     kept = "".join(
-        character
-        if character in "_-." or unicodedata.category(character)[0] in "LMN"
-        else "-"
-        for character in unicodedata.normalize("NFC", player_id)
+        character if _may_stand_in_handle(character) else "-" for character in whole
     )
     # A comma cannot be left over, and marks at the start would have no letter to sit on.
-    handle = re.sub(r"-{2,}", "-", kept).strip("-")[:LONGEST_HANDLE]
-    try:
-        validate_handle(handle)
-    except ValidationError:
-        return UNNAMED
-    return handle
+    nearest = re.sub(r"-{2,}", "-", kept).strip("-")[:LONGEST_HANDLE]
+    for handle in (whole, nearest):
+        try:
+            validate_handle(handle)
+        except ValidationError:
+            continue
+        return handle
+    return UNNAMED
+
+
+def _may_stand_in_handle(character: str) -> bool:
+    return character in "_-." or (
+        unicodedata.category(character)[0] in "LMN" and not _is_blank(character)
+    )
 
 
 def _validate_visible(text: str) -> None:
@@ -176,8 +206,10 @@ def _validate_marks(text: str) -> None:
 
 def _is_blank(character: str) -> bool:
     """Characters that are letters or marks by category, but show nothing."""
-    return character in "\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5" or (
-        "\ufe00" <= character <= "\ufe0f" or "\U000e0100" <= character <= "\U000e01ef"
+    return character in "\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5\u180f" or (
+        "\u180b" <= character <= "\u180d"
+        or "\ufe00" <= character <= "\ufe0f"
+        or "\U000e0100" <= character <= "\U000e01ef"
     )
 
 
@@ -195,4 +227,6 @@ def _visible(character: str) -> str:
     return character
 
 
-_RESERVED_SKELETONS = frozenset(skeleton(word) for word in RESERVED)
+_RESERVED_SKELETONS = frozenset(
+    skeleton(form) for word in RESERVED for form in (word, word.upper())
+)

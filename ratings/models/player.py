@@ -9,7 +9,18 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from ratings.names import fold, skeleton, validate_handle, validate_name
+from ratings.names import (
+    LONGEST_HANDLE,
+    LONGEST_HANDLE_KEY,
+    LONGEST_HANDLE_SKELETON,
+    LONGEST_NAME,
+    LONGEST_PLAYER_ID,
+    LONGEST_PLAYER_ID_KEY,
+    fold,
+    skeleton,
+    validate_handle,
+    validate_name,
+)
 
 
 class PlayerStatus(models.TextChoices):
@@ -27,12 +38,17 @@ class Player(models.Model):
     """
 
     handle = models.CharField(
-        _("handle"), max_length=40, validators=[validate_handle], help_text=_("Part of the URL.")
+        _("handle"),
+        max_length=LONGEST_HANDLE,
+        validators=[validate_handle],
+        help_text=_("Part of the URL."),
     )
     # What `names.fold` and `names.skeleton` make of the handle; each is unique on its own.
-    handle_key = models.CharField(max_length=240, unique=True, editable=False)
-    handle_skeleton = models.CharField(max_length=480, unique=True, editable=False)
-    name = models.CharField(_("name"), max_length=64, validators=[validate_name])
+    handle_key = models.CharField(max_length=LONGEST_HANDLE_KEY, unique=True, editable=False)
+    handle_skeleton = models.CharField(
+        max_length=LONGEST_HANDLE_SKELETON, unique=True, editable=False
+    )
+    name = models.CharField(_("name"), max_length=LONGEST_NAME, validators=[validate_name])
     is_bot = models.BooleanField(_("bot"), default=False)
     status = models.CharField(
         _("status"), max_length=12, choices=PlayerStatus, default=PlayerStatus.ACTIVE
@@ -87,8 +103,8 @@ class PlayerAlias(models.Model):
     """A source's own permanent id for a player."""
 
     source = models.ForeignKey("ratings.Source", on_delete=models.PROTECT, related_name="aliases")
-    external_id = models.CharField(_("id at the source"), max_length=128)
-    key = models.CharField(max_length=512, editable=False)
+    external_id = models.CharField(_("id at the source"), max_length=LONGEST_PLAYER_ID)
+    key = models.CharField(max_length=LONGEST_PLAYER_ID_KEY, editable=False)
     player = models.ForeignKey(Player, on_delete=models.PROTECT, related_name="aliases")
 
     class Meta:
