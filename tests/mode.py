@@ -6,8 +6,7 @@ conftest.py. A SECRET_KEY or the like of the surrounding shell is none of the te
 
 import os
 
-os.environ["NAIPLY_MODE"] = "test"
-for name in (
+OURS = (
     "ALLOWED_HOSTS",
     "CSRF_TRUSTED_ORIGINS",
     "DEBUG",
@@ -17,5 +16,17 @@ for name in (
     "SECRET_KEY",
     "STATIC_ROOT",
     "THREADS",
-):
+)
+
+for name in OURS:
     os.environ.pop(name, None)
+os.environ["NAIPLY_MODE"] = "test"
+
+
+def bare_environment() -> dict[str, str]:
+    """The environment without anything that the settings read, for a process that starts anew."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name not in (*OURS, "DATABASE_URL", "DEMO", "PORT") and not name.startswith("NAIPLY_")
+    }

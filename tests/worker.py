@@ -1,6 +1,5 @@
 """A real Celery worker in a process of its own, on the database of the test."""
 
-import os
 import queue
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import kombu
 from django.db import connection
 
 from naiply.celery import app
+from tests.mode import bare_environment
 
 PROJECT_FOLDER = Path(__file__).resolve().parent.parent
 SECONDS = 30
@@ -103,8 +103,7 @@ def environment_of_subprocess(folder: Path, redis_url: str | None = None) -> dic
     It runs in the test mode, so that it needs neither SECRET_KEY nor ALLOWED_HOSTS, and keeps its
     files in `folder`.
     """
-    variables = {name: value for name, value in os.environ.items() if name != "REDIS_URL"}
-    variables |= {
+    variables = bare_environment() | {
         "NAIPLY_MODE": "test",
         "NAIPLY_LOCAL_FOLDER": str(folder),
         "DATABASE_URL": database_url(),

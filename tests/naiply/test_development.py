@@ -15,6 +15,7 @@ import pytest
 
 from naiply import embedded
 from naiply.local import PROJECT_FOLDER
+from tests.mode import bare_environment
 
 SECONDS = 60
 
@@ -40,8 +41,8 @@ class Run:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "naiply.development"],
             cwd=PROJECT_FOLDER,
-            env={
-                "PATH": os.environ["PATH"],
+            env=bare_environment()
+            | {
                 "NAIPLY_LOCAL_FOLDER": str(folder),
                 "PORT": str(port),
                 "DEMO": "0",

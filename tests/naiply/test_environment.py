@@ -1,6 +1,5 @@
 # ruff: noqa: E501 - the tables read better with a case on each line
 
-import os
 import subprocess
 import sys
 
@@ -8,6 +7,7 @@ import pytest
 
 from naiply.environment import LOCAL_HOSTS, EnvironmentMistakes, read_environment
 from naiply.local import PROJECT_FOLDER
+from tests.mode import bare_environment
 
 KEY = "k3yQz7Jx0wV9bN2mL5pR8sT1uY4iO6aD-fG_hJkZxCvBnMqWeRtYuI"
 
@@ -212,11 +212,11 @@ def test_unknown_naiply_variable_is_a_warning():
 
 
 def start_with(folder, variables):
-    """Starts the settings in a process of its own, with nothing of our environment but PATH."""
+    """Starts the settings in a process of its own, without our own variables."""
     return subprocess.run(
         [sys.executable, "-c", "import naiply.settings; print('started')"],
         cwd=PROJECT_FOLDER,
-        env={"PATH": os.environ["PATH"], "NAIPLY_LOCAL_FOLDER": str(folder)} | variables,
+        env=bare_environment() | {"NAIPLY_LOCAL_FOLDER": str(folder)} | variables,
         capture_output=True,
         text=True,
         check=False,
