@@ -97,10 +97,7 @@ def validate_handle(handle: str) -> None:
     if not handle.strip("."):
         raise ValidationError(_('The handle "%(handle)s" needs more than dots.') % shown)
     _validate_marks(handle)
-    if (
-        len(fold(handle)) > LONGEST_HANDLE_KEY
-        or len(skeleton(handle)) > LONGEST_HANDLE_SKELETON
-    ):
+    if len(fold(handle)) > LONGEST_HANDLE_KEY or len(skeleton(handle)) > LONGEST_HANDLE_SKELETON:
         raise ValidationError(
             _('The handle "%(handle)s" is too long once its letters are written out.') % shown
         )
@@ -155,9 +152,7 @@ def suggest_handle(player_id: str) -> str:
     if _EMAIL.fullmatch(player_id):
         return UNNAMED
     whole = unicodedata.normalize("NFC", player_id)
-    kept = "".join(
-        character if _may_stand_in_handle(character) else "-" for character in whole
-    )
+    kept = "".join(character if _may_stand_in_handle(character) else "-" for character in whole)
     # A comma cannot be left over, and marks at the start would have no letter to sit on.
     nearest = re.sub(r"-{2,}", "-", kept).strip("-")[:LONGEST_HANDLE]
     for handle in (whole, nearest):

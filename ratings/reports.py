@@ -23,10 +23,14 @@ from ratings.names import clean_player_id, fold
 EXTERNAL_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 LARGEST_PLACE = 1_000_000
 LARGEST_POINTS = Decimal("9999999.99")
+EARLIEST = datetime(1000, 1, 1, tzinfo=UTC)
+"""Far enough from the first year for zones and windows to be subtracted."""
+MOST_PROBLEMS = 20
+"""So many a source is told of: each of a hundred thousand wrong teams would have its own."""
 _LARGEST_WHOLE_POINTS = int(LARGEST_POINTS)
 
 _INSTANT = re.compile(
-    r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(Z|z|[+-]\d\d(?::?\d\d)?)?", re.ASCII
+    r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(Z|[+-]\d\d(?::?\d\d)?)?", re.ASCII
 )
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _FIELDS = frozenset({"game", "external_id", "played_at", "termination", "teams"})
@@ -125,34 +129,47 @@ def parse_report(data: Any, *, bare_dates: bool = False) -> Report:
             problems.append(str(error))
     teams = _parse_teams(data.get("teams"), problems)
     if problems:
-        raise ReportError(problems)
+        raise ReportError(problems[:MOST_PROBLEMS])
     return Report(game, external_id, teams, played_at, termination)
 
 
 def parse_instant(value: Any, *, bare_dates: bool = False) -> datetime:
     """The moment in UTC. ValueError unless it is ISO 8601 with an offset."""
-    if isinstance(value, str):
-        match = _INSTANT.fullmatch(value)
-        try:
-            if match and match[1]:
-                moment = datetime.fromisoformat(value)
-                return moment if moment.tzinfo is UTC else moment.astimezone(UTC)
-            if bare_dates and _DATE.fullmatch(value):
-                return datetime.fromisoformat(value).replace(tzinfo=UTC)
-        except (ValueError, OverflowError):
-            match = None
-        if match:
-            raise ValueError(
-                _("Unexpected played_at %(value)s: it needs an offset, such as Z or +02:00.")
-                % {"value": _shown(value)}
+    moment = _read_instant(value, bare_dates=bare_dates)
+    if moment is None:
+        raise ValueError(
+            _(
+                "Unexpected played_at %(value)s: a date and time with an offset is needed, "
+                "such as 2026-11-29T18:00:00Z."
             )
-    raise ValueError(
-        _(
-            "Unexpected played_at %(value)s: a date and time with an offset is needed, "
-            "such as 2026-11-29T18:00:00Z."
+            % {"value": _shown(value)}
         )
-        % {"value": _shown(value)}
-    )
+    if moment.tzinfo is None:
+        raise ValueError(
+            _("Unexpected played_at %(value)s: it needs an offset, such as Z or +02:00.")
+            % {"value": _shown(value)}
+        )
+    if moment < EARLIEST:
+        raise ValueError(
+            _("Unexpected played_at %(value)s: the earliest year is %(year)d.")
+            % {"value": _shown(value), "year": EARLIEST.year}
+        )
+    return moment
+
+
+def _read_instant(value: Any, *, bare_dates: bool) -> datetime | None:
+    """The moment in UTC, without a zone where it has no offset; None where it is no moment."""
+    if not isinstance(value, str):
+        return None
+    try:
+        if match := _INSTANT.fullmatch(value):
+            moment = datetime.fromisoformat(value)
+            return moment.astimezone(UTC) if match[1] and moment.tzinfo is not UTC else moment
+        if bare_dates and _DATE.fullmatch(value):
+            return datetime.fromisoformat(value).replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        pass
+    return None
 
 
 def _parse_teams(data: Any, problems: list[str]) -> tuple[ReportedTeam, ...]:
@@ -240,8 +257,8 @@ def parse_points(value: Any) -> Decimal | None:
     if (
         not isinstance(value, Decimal)
         or not value.is_finite()
-        or abs(value) > LARGEST_POINTS
-        or value != (rounded := round(value, 2))
+        or not -LARGEST_POINTS <= value <= LARGEST_POINTS
+        or value != (rounded := round(value, 2) + 0)  # -0 is 0
     ):
         raise ValueError(
             _(
