@@ -92,23 +92,41 @@ def _is_worth_another_try(error: DatabaseError) -> bool:
 
 @dataclass(slots=True)
 class _Recorder:
-    """Takes one batch of reports through lock, look-up, checks, and the writing of history."""
+    """Takes one batch of reports through lock, look-up, checks, and the writing of history.
+
+    A batch comes to the same as its reports one by one.
+    """
 
     source: Source
     at: datetime
     max_age: timedelta | None
     may_create_players: bool
+    games: str = ""
+    """The slugs of all games, once somebody has to be told."""
 
     def record(self, reports: Sequence[Report]) -> list[Receipt]:
         states = ledger.lock_games({report.game for report in reports})
         known = find_players(self.source, {p for report in reports for p in report.players})
+        stored = self._stored_reports(reports)
+        allowed = set(self.source.games.values_list("slug", flat=True))
         receipts: dict[int, Receipt] = {}
-        accepted = self._new_reports(reports, states, known, receipts)
-        accepted = self._sound_reports(reports, accepted, states, known, receipts)
+        accepted: dict[str, int] = {}
+        doubles = []
+        for number, report in enumerate(reports):
+            # Before every other check: a report that was accepted once stays accepted.
+            if report.external_id in stored:
+                match = stored[report.external_id]
+                receipts[number] = _receipt_of_known(match.pk, match.report, report, known)
+            elif report.external_id in accepted:
+                doubles.append(number)
+            elif problems := self._problems(report, states, allowed, known):
+                receipts[number] = Receipt(Answer.REFUSED, problems=problems)
+            else:
+                accepted[report.external_id] = number
 
         unknown = {
             key: player
-            for number in accepted
+            for number in accepted.values()
             for player in reports[number].players
             if (key := fold(player)) not in known
         }
@@ -117,77 +135,54 @@ class _Recorder:
             known |= find_players(self.source, unknown.values())
 
         by_game: dict[str, list[int]] = {}
-        for number in accepted:
+        for number in accepted.values():
             by_game.setdefault(reports[number].game, []).append(number)
         for slug, numbers in by_game.items():
             self._write(states[slug], reports, numbers, known, receipts)
+        # As if they had come a moment later.
+        for number in doubles:
+            report = reports[number]
+            first = accepted[report.external_id]
+            receipts[number] = _receipt_of_known(
+                receipts[first].match_id, canonical_report(reports[first], known), report, known
+            )
         return [receipts[number] for number in range(len(reports))]
 
-    def _new_reports(
-        self,
-        reports: Sequence[Report],
-        states: Mapping[str, GameState],
-        known: Mapping[str, KnownPlayer],
-        receipts: dict[int, Receipt],
-    ) -> list[int]:
-        """Numbers of the reports whose external_id is new; the others get their receipts.
+    def _stored_reports(self, reports: Sequence[Report]) -> dict[str, Match]:
+        """The matches that the source has reported before, by external_id."""
+        matches = Match.objects.filter(
+            source=self.source, external_id__in={report.external_id for report in reports}
+        )
+        return {match.external_id: match for match in matches.only("external_id", "report")}
 
-        Before every other check: a report that was accepted once stays accepted.
-        """
-        stored = {
-            match.external_id: match
-            for match in Match.objects.filter(
-                source=self.source, external_id__in={report.external_id for report in reports}
-            ).only("external_id", "report")
+    def _problems(
+        self,
+        report: Report,
+        states: Mapping[str, GameState],
+        allowed: Collection[str],
+        known: Mapping[str, KnownPlayer],
+    ) -> list[str]:
+        """Why the report cannot be accepted. `allowed` names games; empty means every one."""
+        if report.game not in states:
+            return [self._unknown_game(report.game)]
+        if allowed and report.game not in allowed:
+            return [
+                _('Source "%(source)s" may not report the game "%(game)s".')
+                % {"source": self.source.name, "game": report.game}
+            ]
+        return [
+            *_shape_problems(states[report.game].game, report),
+            *self._time_problems(report),
+            *self._player_problems(report, known),
+        ]
+
+    def _unknown_game(self, slug: str) -> str:
+        if not self.games:
+            self.games = ", ".join(Game.objects.values_list("slug", flat=True))
+        return _('Unknown game "%(game)s": one of %(games)s is needed.') % {
+            "game": slug[:40],
+            "games": self.games,
         }
-        first_of_batch: dict[str, int] = {}
-        new = []
-        for number, report in enumerate(reports):
-            if report.external_id in stored:
-                match = stored[report.external_id]
-                receipts[number] = _receipt_of_known(match.pk, match.report, report, known)
-            elif report.external_id in first_of_batch:
-                first = reports[first_of_batch[report.external_id]]
-                if first != report:
-                    receipts[number] = _conflict(None, ["external_id"], report)
-                else:
-                    new.append(number)
-            else:
-                first_of_batch[report.external_id] = number
-                new.append(number)
-        return new
-
-    def _sound_reports(
-        self,
-        reports: Sequence[Report],
-        numbers: Sequence[int],
-        states: Mapping[str, GameState],
-        known: Mapping[str, KnownPlayer],
-        receipts: dict[int, Receipt],
-    ) -> list[int]:
-        """Numbers of the reports without a fault; the others get receipts that name them."""
-        allowed = set(self.source.games.values_list("slug", flat=True)) or states.keys()
-        sound = []
-        for number in numbers:
-            report = reports[number]
-            if report.game not in states:
-                problems = [_unknown_game(report.game)]
-            elif report.game not in allowed:
-                problems = [
-                    _('Source "%(source)s" may not report the game "%(game)s".')
-                    % {"source": self.source.name, "game": report.game}
-                ]
-            else:
-                problems = [
-                    *_shape_problems(states[report.game].game, report),
-                    *self._time_problems(report),
-                    *self._player_problems(report, known),
-                ]
-            if problems:
-                receipts[number] = Receipt(Answer.REFUSED, problems=problems)
-            else:
-                sound.append(number)
-        return sound
 
     def _time_problems(self, report: Report) -> list[str]:
         if report.played_at is None:
@@ -210,24 +205,25 @@ class _Recorder:
 
     def _player_problems(self, report: Report, known: Mapping[str, KnownPlayer]) -> list[str]:
         problems = []
-        seen: set[int] = set()
+        seen: set[int | str] = set()
         for player in report.players:
-            found = known.get(fold(player))
-            if found is None:
-                if not self.may_create_players:
-                    problems.append(_('Player "%(player)s" is not known.') % {"player": player})
-                continue
-            if not found.may_play:
+            key = fold(player)
+            found = known.get(key)
+            if found is None and not self.may_create_players:
+                problems.append(_('Player "%(player)s" is not known.') % {"player": player})
+            if found is not None and not found.may_play:
                 problems.append(
                     _('Player "%(player)s" may not play: the account is closed or frozen.')
                     % {"player": player}
                 )
-            if found.id in seen:
+            # Two ids of a source may be one person.
+            who = key if found is None else found.id
+            if who in seen:
                 problems.append(
                     _('Player "%(player)s" is repeated: nobody plays twice in a match.')
                     % {"player": player}
                 )
-            seen.add(found.id)
+            seen.add(who)
         return problems
 
     def _write(
@@ -238,30 +234,18 @@ class _Recorder:
         known: Mapping[str, KnownPlayer],
         receipts: dict[int, Receipt],
     ) -> None:
-        """Puts one game's accepted reports into its history, each external_id once."""
-        ids: dict[str, int] = {}
-        distinct = {reports[number].external_id: number for number in reversed(numbers)}
-        match_ids = ledger.next_match_ids(len(distinct))
-        new = []
-        for number in numbers:
-            report = reports[number]
-            if report.external_id in ids:
-                continue
-            ids[report.external_id] = match_ids[len(ids)]
-            new.append(self._new_match(report, ids[report.external_id], known))
+        """Puts one game's accepted reports into its history."""
+        match_ids = ledger.next_match_ids(len(numbers))
+        new = [
+            self._new_match(reports[number], match_id, known)
+            for number, match_id in zip(numbers, match_ids, strict=True)
+        ]
         since = min(Position(match.match.played_at, match.match.id) for match in new)
         rerating = history.rerate(state, since=since, new=new)
 
-        for number in numbers:
-            match_id = ids[reports[number].external_id]
+        for number, match_id in zip(numbers, match_ids, strict=True):
             outcome = rerating.outcomes[match_id]
-            is_first = distinct[reports[number].external_id] == number
-            receipts[number] = Receipt(
-                Answer.RECORDED if is_first else Answer.REPEATED,
-                match_id,
-                outcome.reason,
-                outcome.changes,
-            )
+            receipts[number] = Receipt(Answer.RECORDED, match_id, outcome.reason, outcome.changes)
 
     def _new_match(
         self, report: Report, match_id: int, known: Mapping[str, KnownPlayer]
@@ -308,7 +292,7 @@ def _points(team: Any) -> str | None:
 
 
 def _receipt_of_known(
-    match_id: int,
+    match_id: int | None,
     stored: Mapping[str, Any],
     report: Report,
     known: Mapping[str, KnownPlayer],
@@ -326,14 +310,6 @@ def _conflict(match_id: int | None, fields: Collection[str], report: Report) -> 
         "%(fields)s."
     ) % {"external_id": report.external_id, "fields": ", ".join(fields)}
     return Receipt(Answer.CONFLICT, match_id, problems=[problem])
-
-
-def _unknown_game(slug: str) -> str:
-    games = ", ".join(Game.objects.values_list("slug", flat=True))
-    return _('Unknown game "%(game)s": one of %(games)s is needed.') % {
-        "game": slug[:40],
-        "games": games,
-    }
 
 
 def _shape_problems(game: Game, report: Report) -> list[str]:
