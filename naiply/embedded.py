@@ -148,7 +148,10 @@ def _lock_file(kind: str, purpose: str) -> Path:
 
 
 def _prepare_folder(folder: Path) -> None:
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise EmbeddedError(f"The database needs {folder}: {error.strerror}.") from None
     user = _server_user()
     if user and folder.lstat().st_uid == os.geteuid():
         os.chown(folder, user["user"], user["group"], follow_symlinks=False)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.core.wsgi import get_wsgi_application
+from django.utils import translation
 
 from naiply import catalogs, embedded
 from naiply.asgi import Site
@@ -62,6 +63,13 @@ def find_program(*names):
     if os.environ.get("NAIPLY_REQUIRE_ALL") == "1":
         pytest.fail(reason)
     pytest.skip(reason)
+
+
+@pytest.fixture(autouse=True)
+def english():
+    """Undoes the language that a page of the test before has left switched on in this thread."""
+    with translation.override("en"):
+        yield
 
 
 @pytest.fixture
