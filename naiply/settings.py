@@ -120,6 +120,7 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = Path(env.static_root) if env.static_root else LOCAL_FOLDER / "static"
 WHITENOISE_USE_FINDERS = not env.is_production
 WHITENOISE_AUTOREFRESH = not env.is_production
+WHITENOISE_ALLOW_ALL_ORIGINS = False
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
@@ -187,6 +188,7 @@ CELERY_TIMEZONE = "UTC"
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # a worker outlives a Redis that is away for long
 CELERY_BEAT_SCHEDULE_FILENAME = str(LOCAL_FOLDER / "celery" / "schedule")
 CELERY_BEAT_SCHEDULE = {
     # A run that is late or missed does no harm: decay is a function of time, and the next run
@@ -208,7 +210,11 @@ LOGGING = {
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": "INFO"},
-    "loggers": {"django": {"handlers": [], "level": "INFO", "propagate": True}},
+    "loggers": {
+        "django": {"handlers": [], "level": "INFO", "propagate": True},
+        # Every scanner on the net asks for hosts that are not ours; a traceback each is too much.
+        "django.security.DisallowedHost": {"level": "CRITICAL"},
+    },
 }
 
 # Threads that answer pages (naiply.asgi), and so the database connections of one process.
