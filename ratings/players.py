@@ -69,13 +69,19 @@ def create_players(source: Source, player_ids: Mapping[str, str]) -> None:
 
 
 def _candidate(player_id: str, attempt: int) -> str:
-    """The handle to try: first the id itself, then with four digits that follow from the id."""
+    """The handle to try: first the id itself, then with digits that follow from the id.
+
+    Four of them, and more with every few attempts: a source's ids may all begin with the same 40
+    characters, and then every handle needs digits of its own.
+    """
     handle = suggest_handle(player_id)
     if attempt == 1 and handle != UNNAMED:
         return handle
-    digest = blake2b(f"{attempt} {fold(player_id)}".encode(), digest_size=4).digest()
-    suffix = f"-{int.from_bytes(digest) % 10_000:04}"
-    return handle[: LONGEST_HANDLE - len(suffix)] + suffix
+    length = 4 + attempt // 4
+    digest = blake2b(f"{attempt} {fold(player_id)}".encode(), digest_size=16).digest()
+    suffix = f"-{int.from_bytes(digest) % 10**length:0{length}}"
+    nearest = suggest_handle(handle[: LONGEST_HANDLE - len(suffix)] + suffix)
+    return UNNAMED + suffix if nearest == UNNAMED else nearest
 
 
 def _taken_handles(handles: Iterable[str]) -> tuple[set[str], set[str]]:
