@@ -58,6 +58,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django.middleware.csp.ContentSecurityPolicyMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "leaderboards.middleware.remember_language",
 ]
 
 ROOT_URLCONF = "naiply.urls"
@@ -71,6 +72,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "leaderboards.context_processors.shell",
             ],
         },
     },
@@ -107,6 +109,8 @@ LANGUAGE_CODE = env.language_code
 LANGUAGES = list(environment.LANGUAGES)
 LOCALE_PATHS = [BASE_DIR / "locale"]
 LANGUAGE_COOKIE_SAMESITE = "Lax"
+LANGUAGE_COOKIE_HTTPONLY = True
+LANGUAGE_COOKIE_AGE = 365 * 24 * 3600
 USE_I18N = True
 USE_THOUSAND_SEPARATOR = True
 USE_TZ = True

@@ -8,13 +8,14 @@ the number at which the running sum passes it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection, models
 from django.utils.translation import pgettext_lazy
 
+from ratings.ledger import LONGEST_WALK
 from ratings.models import Game, Rating, System
 
 PAGE_SIZE = 50
@@ -235,46 +236,51 @@ class Board:
     def _players_from(self, shown: int, skip: int, count: int) -> list[int]:
         """Player ids of a page that begins `skip` places into the `count` of one number.
 
-        Many may share a number. So the walk to the beginning goes from whichever end of the tie
-        is nearer, inside the index alone, and the page itself is read from there.
+        Very many may share a number. Such a tie has segments, and only the one in which the page
+        begins is walked.
         """
-        if skip <= count // 2:
-            return [
-                player
-                for (player,) in self._fetch(
-                    f"""
-                    SELECT player_id FROM {self._ratings} AND {self._shown} <= %(shown)s
-                     ORDER BY {self._down} LIMIT %(size)s OFFSET %(skip)s
-                    """,
-                    shown=shown,
-                    size=self.page_size,
-                    skip=skip,
-                )
-            ]
-        [first] = self._fetch(
+        here = (shown, float("inf"), 0)
+        if count > LONGEST_WALK:
+            here, skip = self._segment(shown, skip)
+        return self._players_after(here, self.page_size, skip)
+
+    def _segment(self, shown: int, skip: int) -> tuple[tuple[int, float, int], int]:
+        """Where the segment begins that holds a place inside a tie, and how far in that is."""
+        in_kind = {Kind.PEOPLE: "people", Kind.BOTS: "bots"}.get(Kind(self.kind), "people + bots")
+        [(from_exact, from_player, before)] = self._fetch(
             f"""
-            SELECT {self._shown}, {self._exact}, player_id
-              FROM {self._ratings} AND {self._shown} >= %(shown)s
-             ORDER BY {self._up} LIMIT 1 OFFSET %(skip)s
+            SELECT from_exact, from_player, before
+              FROM (SELECT from_exact, from_player, (sum({in_kind}) OVER (
+                               ORDER BY from_exact DESC, from_player) - ({in_kind}))::bigint
+                           AS before
+                      FROM ratings_tiesegment
+                     WHERE game_id = %(game)s AND system = %(system)s AND shown = %(shown)s
+                   ) AS segments
+             WHERE before <= %(skip)s ORDER BY before DESC, from_exact, from_player DESC LIMIT 1
             """,
             shown=shown,
-            skip=count - skip - 1,
+            skip=skip,
         )
-        return self._players_after((first[0], first[1], first[2]), self.page_size)
+        return (shown, from_exact, from_player), skip - before
 
-    def _players_after(self, here: tuple[int, float, int], size: int) -> list[int]:
-        """Ids of the players from one on, down the board; that one is the first.
+    def _players_after(self, here: tuple[int, float, int], size: int, skip: int = 0) -> list[int]:
+        """Ids of the players from a place on, down the board, after skipping some.
 
         Three ranges of the index instead of one condition, which PostgreSQL would filter by.
         """
-        return self._three_ranges(here, size, self._down, ("<", "<", ">="))
+        return self._three_ranges(here, size, self._down, ("<", "<", ">="), skip)
 
     def _players_before(self, here: tuple[int, float, int], size: int) -> list[int]:
         """Ids of the players just above one, nearest last."""
         return self._three_ranges(here, size, self._up, (">", ">", "<"))[::-1]
 
     def _three_ranges(
-        self, here: tuple[int, float, int], size: int, order: str, signs: tuple[str, str, str]
+        self,
+        here: tuple[int, float, int],
+        size: int,
+        order: str,
+        signs: tuple[str, str, str],
+        skip: int = 0,
     ) -> list[int]:
         columns = f"{self._shown}, {self._exact}, player_id"
         ranges = (
@@ -284,15 +290,18 @@ class Board:
             f"{self._shown} {signs[0]} %(shown)s",
         )
         union = " UNION ALL ".join(
-            f"(SELECT {columns} FROM {self._ratings} AND {where} ORDER BY {order} LIMIT %(size)s)"
+            f"(SELECT {columns} FROM {self._ratings} AND {where} ORDER BY {order} LIMIT %(most)s)"
             for where in ranges
         )
         rows = self._fetch(
-            f"SELECT player_id FROM ({union}) AS near ORDER BY {order} LIMIT %(size)s",
+            f"SELECT player_id FROM ({union}) AS near ORDER BY {order}"
+            " LIMIT %(size)s OFFSET %(skip)s",
             shown=here[0],
             exact=here[1],
             player=here[2],
             size=size,
+            skip=skip,
+            most=size + skip,
         )
         return [player for (player,) in rows]
 
@@ -330,3 +339,62 @@ class Board:
             numbers=sorted(numbers),
         )
         return dict(found)
+
+
+def standings_of(ratings: Collection[Rating]) -> dict[tuple[int, str], Standing]:
+    """Where each of these listed ratings stands among everyone, by (rating id, system).
+
+    One query, for any number of games and both systems.
+    """
+    wanted = [
+        (rating.pk, rating.game_id, system.value, shown)
+        for rating in ratings
+        for system, shown in (
+            (System.ELO, rating.elo_shown),
+            (System.OPENSKILL, rating.openskill_shown),
+        )
+    ]
+    ids, games, systems, numbers = zip(*wanted, strict=True) if wanted else ((), (), (), ())
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT wanted.rating, wanted.system,
+                   1 + coalesce(sum(count) FILTER (WHERE counts.shown > wanted.shown), 0)::bigint,
+                   sum(count)::bigint,
+                   coalesce(sum(count) FILTER (WHERE counts.shown < wanted.shown), 0)::bigint
+              FROM unnest(%s::bigint[], %s::bigint[], %s::text[], %s::int[])
+                   AS wanted (rating, game, system, shown)
+              JOIN ratings_pointscount counts
+                ON counts.game_id = wanted.game AND counts.system = wanted.system
+             GROUP BY wanted.rating, wanted.system
+            """,
+            [list(ids), list(games), list(systems), list(numbers)],
+        )
+        return {
+            (rating, system): Standing(*standing) for rating, system, *standing in cursor.fetchall()
+        }
+
+
+def leaders(count: int) -> dict[int, list[Row]]:
+    """The first `count` rows of every game's Elo board, by game id. Two queries."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT best.id
+              FROM ratings_game game
+             CROSS JOIN LATERAL (
+                   SELECT id FROM ratings_rating
+                    WHERE game_id = game.id AND is_listed
+                    ORDER BY elo_shown DESC, elo DESC, player_id LIMIT %s) AS best
+            """,
+            [count],
+        )
+        ids = [id for (id,) in cursor.fetchall()]
+    found = Rating.objects.filter(pk__in=ids).select_related("player")
+    rows: dict[int, list[Row]] = {}
+    for rating in found.order_by("game_id", "-elo_shown", "-elo", "player_id"):
+        board = rows.setdefault(rating.game_id, [])
+        is_tied = bool(board) and board[-1].shown == rating.elo_shown
+        rank = board[-1].rank if is_tied else len(board) + 1
+        board.append(Row(rank, rating.elo_shown, rating))
+    return rows

@@ -1,0 +1,117 @@
+"""The worked examples of the How-it-works page, computed by the very code that rates matches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import ceil
+
+from ratings.systems import decay, elo, openskill
+from ratings.systems.match import START
+from ratings.systems.openskill import displayed_rating
+
+GAPS = (0, 100, 200, 400)
+SETTLING_MATCHES = (0, 10, 30, 100, 300)
+FAR_ENOUGH = 2000
+"""Matches after which sigma no longer changes in any digit that is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class EloGap:
+    """What a match against somebody `gap` points stronger is worth, and the same from his side."""
+
+    gap: int
+    expected: float
+    won: float
+    drawn: float
+    lost: float
+
+    @property
+    def favourite_expected(self) -> float:
+        return 1 - self.expected
+
+    @property
+    def favourite_won(self) -> float:
+        return -self.lost
+
+    @property
+    def favourite_lost(self) -> float:
+        return -self.won
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """Two numbers and the one that the board shows of them."""
+
+    mu: float
+    sigma: float
+
+    @property
+    def shown(self) -> float:
+        value: float = displayed_rating(self.mu, self.sigma)
+        return value
+
+
+@dataclass(frozen=True, slots=True)
+class Settling:
+    matches: int
+    sigma: float
+
+
+def elo_gap(gap: int) -> EloGap:
+    own = elo.PARAMETERS.start
+    other = own + gap
+    won, drawn, lost = (
+        elo.rate([[own], [other]], places)[0][0] - own for places in ((1, 2), (1, 1), (2, 1))
+    )
+    return EloGap(gap, elo.expected_score(own, other), won, drawn, lost)
+
+
+def elo_changes(sizes: Sequence[int]) -> list[float]:
+    """What each member gains when teams of newcomers of these sizes finish in that order."""
+    start = elo.PARAMETERS.start
+    teams = [[start] * size for size in sizes]
+    return [team[0] - start for team in elo.rate(teams, range(1, len(teams) + 1))]
+
+
+def first_match(places: Sequence[int]) -> list[Belief]:
+    """What a first match between newcomers makes of each of them."""
+    return [
+        Belief(*team[0]) for team in openskill.rate([[START[1:]] for _ in places], tuple(places))
+    ]
+
+
+@cache
+def settling() -> list[Settling]:
+    """Sigma after so many matches of two equal players who take turns in winning."""
+    sigmas = _sigmas_of_two_equals()
+    return [Settling(matches, sigmas[matches]) for matches in SETTLING_MATCHES]
+
+
+@cache
+def settled_sigma() -> float:
+    """Where sigma ends for two equal players who take turns in winning."""
+    return _sigmas_of_two_equals()[-1]
+
+
+@cache
+def _sigmas_of_two_equals() -> list[float]:
+    beliefs = [[START[1:]], [START[1:]]]
+    sigmas = [beliefs[0][0][1]]
+    for match in range(FAR_ENOUGH):
+        beliefs = openskill.rate(beliefs, (1, 2) if match % 2 else (2, 1))
+        sigmas.append(beliefs[0][0][1])
+    return sigmas
+
+
+def decay_step_shown() -> float:
+    """What one Monday of decay does to the displayed rating."""
+    settled = settled_sigma()
+    mu = openskill.PARAMETERS.mu
+    return displayed_rating(mu, settled + decay.STEP) - displayed_rating(mu, settled)
+
+
+def weeks_to_forget() -> int:
+    """Mondays after which a settled player is as uncertain as a newcomer."""
+    return ceil((openskill.PARAMETERS.sigma - settled_sigma()) / decay.STEP)

@@ -1,0 +1,67 @@
+"""What the frame of every page needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django import template
+from django.conf import settings
+from django.http import HttpRequest
+from django.urls import reverse, translate_url
+from django.utils.translation import get_language, override
+
+register = template.Library()
+
+GAME_CARDS = frozenset({"brisca", "tute", "cinquillo", "tute-subastado", "siete-y-media"})
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageLink:
+    code: str
+    name: str
+    url: str
+    is_current: bool
+
+
+@register.simple_tag(takes_context=True)
+def language_links(context: template.Context) -> list[LanguageLink]:
+    """This very page in each language; `here` in the context is its URL where not the path."""
+    request: HttpRequest | None = context.get("request")
+    if request is None:
+        return []
+    here = context.get("here") or request.path
+    return [
+        LanguageLink(code, name, _translated(here, code), code == get_language())
+        for code, name in settings.LANGUAGES
+    ]
+
+
+def _translated(here: str, code: str) -> str:
+    with override(code):
+        home = reverse("leaderboards:home")
+    url = translate_url(here, code)
+    # `/` sends a reader to the language he chose before, unless it is told that he chooses now.
+    if url == home == "/":
+        return f"/?language={code}"
+    return url
+
+
+@register.simple_tag(takes_context=True)
+def absolute(context: template.Context, url: str) -> str:
+    """The URL with scheme and host."""
+    request: HttpRequest = context["request"]
+    return request.build_absolute_uri(url)
+
+
+@register.simple_tag
+def question_url(question: Any, **changes: Any) -> str:
+    """The URL of a board's question with some of it changed."""
+    url: str = question.url(**changes)
+    return url
+
+
+@register.filter
+def card(slug: str) -> str:
+    """The drawing that stands for a game: its own, or the back of a card."""
+    return slug if slug in GAME_CARDS else "back"

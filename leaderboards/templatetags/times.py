@@ -1,0 +1,33 @@
+"""Moments as people read them: Madrid's clock, with the zone named."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from django import template
+from django.utils.dateformat import format as format_date
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.timezone import localtime
+
+register = template.Library()
+
+
+@register.simple_tag
+def moment(value: datetime) -> SafeString:
+    """Day and time, such as 29 Nov 2026, 19:00 CET."""
+    return _element(value, "j M Y, H:i T")
+
+
+@register.simple_tag
+def day(value: datetime) -> SafeString:
+    """The day only; what shows it says of which zone."""
+    return _element(value, "j M Y")
+
+
+def _element(value: datetime, form: str) -> SafeString:
+    return format_html(
+        '<time datetime="{}">{}</time>',
+        value.astimezone(UTC).isoformat().replace("+00:00", "Z"),
+        format_date(localtime(value), form),
+    )
