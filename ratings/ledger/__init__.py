@@ -4,7 +4,7 @@ Only SQL: what a rating is stands in `systems`, who may write it in `recording`,
 `decay`. Whoever writes holds the game's lock (`lock_games`).
 """
 
-from ratings.ledger.checks import read_contradictions, read_wrong_counts
+from ratings.ledger.checks import read_contradictions, read_wrong_counts, read_wrong_segments
 from ratings.ledger.reading import (
     lock_games,
     newest_position,
@@ -19,6 +19,7 @@ from ratings.ledger.reading import (
 )
 from ratings.ledger.rows import (
     BEGINNING,
+    LONGEST_WALK,
     ROWS_AT_A_TIME,
     SKILL_COLUMNS,
     NewMatch,
@@ -42,6 +43,7 @@ from ratings.ledger.writing import (
 __all__ = [
     "BEGINNING",
     "CHANNEL",
+    "LONGEST_WALK",
     "ROWS_AT_A_TIME",
     "SKILL_COLUMNS",
     "NewMatch",
@@ -65,6 +67,7 @@ __all__ = [
     "read_recent",
     "read_skills_before",
     "read_wrong_counts",
+    "read_wrong_segments",
     "recount",
     "status_of",
     "update_matches",

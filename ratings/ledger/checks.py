@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from django.db import connection
 
-from ratings.models import Game
+from ratings.ledger.segments import exact_column
+from ratings.models import Game, System
 
 COUNTED = """
     SELECT 'elo' AS system, is_bot, elo_shown AS shown, count(*) AS count FROM ratings_rating
@@ -54,3 +55,37 @@ def read_wrong_counts(game: Game) -> Iterator[str]:
         for system, is_bot, shown, stored, counted in cursor:
             kind = "bots" if is_bot else "people"
             yield f"board counts {stored or 0} {kind} at {system} {shown}, there are {counted}"
+
+
+def read_wrong_segments(game: Game) -> Iterator[str]:
+    """Where a segment of a great tie differs from counting its players, in words."""
+    for system in System.values:
+        exact = exact_column(system)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"""
+                SELECT segment.shown, segment.from_exact, segment.from_player,
+                       segment.people, segment.bots, counted.people, counted.bots
+                  FROM (SELECT *, lead(from_exact, 1, '-Infinity') OVER tie AS to_exact,
+                               lead(from_player, 1, 0) OVER tie AS to_player
+                          FROM ratings_tiesegment WHERE game_id = %s AND system = %s
+                        WINDOW tie AS (PARTITION BY shown
+                                       ORDER BY from_exact DESC, from_player)) AS segment
+                 CROSS JOIN LATERAL (
+                       SELECT count(*) FILTER (WHERE NOT is_bot) AS people,
+                              count(*) FILTER (WHERE is_bot) AS bots
+                         FROM ratings_rating
+                        WHERE game_id = %s AND is_listed AND {exact}_shown = segment.shown
+                          AND (segment.from_exact > {exact} OR (segment.from_exact = {exact}
+                               AND segment.from_player <= player_id))
+                          AND (segment.to_exact < {exact} OR (segment.to_exact = {exact}
+                               AND segment.to_player > player_id))) AS counted
+                 WHERE (segment.people, segment.bots) <> (counted.people, counted.bots)
+                """,
+                [game.pk, system, game.pk],
+            )
+            for shown, from_exact, from_player, people, bots, *counted in cursor:
+                yield (
+                    f"the tie at {system} {shown} from ({from_exact}, {from_player}) counts "
+                    f"{people} people and {bots} bots, there are {counted[0]} and {counted[1]}"
+                )

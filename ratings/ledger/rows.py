@@ -14,18 +14,22 @@ from ratings.models import GameState, Status
 from ratings.systems.replay import CANCELLED, FRIENDLY, VOID, Change, PlayedMatch, Standing
 
 ROWS_AT_A_TIME = 10_000
+
+LONGEST_WALK = 8192
+"""Where more players share a number, the tie gets segments, of half that many at first."""
+
 SKILL_COLUMNS = ("elo_before", "mu_before", "sigma_before", "elo_after", "mu_after", "sigma_after")
 
 
 class Position(NamedTuple):
-    """A place in a game's history. A match that is not stored yet comes after its equals."""
+    """A place in a game's history: a match, or with id 0 all that were played at a moment."""
 
     played_at: datetime
     id: int = 0
 
 
-BEGINNING = Position(datetime(1, 1, 1, tzinfo=UTC))
-"""Before every match."""
+BEGINNING = Position(datetime(1, 1, 2, tzinfo=UTC))
+"""Before every match, and late enough to look 24 hours back from."""
 
 
 class StoredMatch(NamedTuple):
@@ -79,7 +83,12 @@ def status_of(reason: str) -> tuple[str, str]:
 def listed_since(state: GameState) -> datetime | None:
     """Whose last rated match is older leaves the board; None where nobody does."""
     idle_days = state.game.idle_days
-    return None if idle_days is None else state.decayed_to - timedelta(days=idle_days)
+    if idle_days is None:
+        return None
+    try:
+        return state.decayed_to - timedelta(days=idle_days)
+    except OverflowError:  # before the first year there is
+        return None
 
 
 def is_recent(state: GameState, last_played_at: datetime) -> bool:

@@ -18,6 +18,7 @@ from ratings.ledger.rows import (
     is_recent,
     status_of,
 )
+from ratings.ledger.segments import Move, keep_segments, make_all_segments
 from ratings.models import Game, GameState, System
 from ratings.systems import decay
 from ratings.systems.engine import engine
@@ -163,12 +164,11 @@ def write_ratings(
     facts = read_listing_facts(standings.keys())
     rows = []
     gone = []
-    counts: dict[tuple[str, bool, int], int] = defaultdict(int)
+    moves: list[Move] = []
     for player, standing in standings.items():
         stored = old.get(player)
         if stored is not None and stored.is_listed:
-            counts[System.ELO, stored.is_bot, stored.elo_shown] -= 1
-            counts[System.OPENSKILL, stored.is_bot, stored.openskill_shown] -= 1
+            moves += _moves(player, stored.standing, stored.sigma, stored.is_bot, -1)
         if standing.last_played_at is None or standing.peak_at is None:
             gone.append(player)
             continue
@@ -176,8 +176,7 @@ def write_ratings(
         is_listed = is_active and is_recent(state, standing.last_played_at)
         sigma = decay.sigma_at(standing.sigma, standing.last_played_at, state.decayed_to)
         if is_listed:
-            counts[System.ELO, is_bot, round(standing.elo)] += 1
-            counts[System.OPENSKILL, is_bot, round(displayed_rating(standing.mu, sigma))] += 1
+            moves += _moves(player, standing, sigma, is_bot, 1)
         rows.append(
             (
                 player,
@@ -204,7 +203,20 @@ def write_ratings(
                 "DELETE FROM ratings_rating WHERE game_id = %s AND player_id = ANY(%s)",
                 [state.game_id, gone],
             )
-    _add_to_counts(state.game_id, counts)
+    if moves:
+        _count(state.game_id, moves)
+        keep_segments(state.game_id, moves)
+
+
+def _moves(
+    player: int, standing: Standing, sigma: float, is_bot: bool, change: int
+) -> tuple[Move, Move]:
+    """A player coming to, or leaving, the numbers that both boards show of him."""
+    openskill = displayed_rating(standing.mu, sigma)
+    return (
+        Move(System.ELO.value, round(standing.elo), standing.elo, player, is_bot, change),
+        Move(System.OPENSKILL.value, round(openskill), openskill, player, is_bot, change),
+    )
 
 
 _UPSERT_RATINGS = """
@@ -224,7 +236,10 @@ _UPSERT_RATINGS = """
 """
 
 
-def _add_to_counts(game_id: int, changes: Mapping[tuple[str, bool, int], int]) -> None:
+def _count(game_id: int, moves: Iterable[Move]) -> None:
+    changes: dict[tuple[str, bool, int], int] = defaultdict(int)
+    for move in moves:
+        changes[move.system, move.is_bot, move.shown] += move.change
     changed = [(*key, change) for key, change in sorted(changes.items()) if change]
     if not changed:
         return
@@ -255,12 +270,16 @@ def recount(game: Game) -> None:
             f" SELECT %s, system, is_bot, shown, count FROM ({COUNTED}) AS counted",
             [game.pk, game.pk, game.pk],
         )
+    make_all_segments(game)
 
 
 def announce(state: GameState) -> None:
-    """Moves the game's version on, and tells every process that listens, at commit."""
+    """Moves the game's version on, and tells every process that listens, at commit.
+
+    The engine stays the one that computed the first numbers, until all are computed anew.
+    """
     state.version += 1
-    state.engine = engine()
+    state.engine = state.engine or engine()
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE ratings_gamestate SET version = %s, decayed_to = %s, engine = %s"

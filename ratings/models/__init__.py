@@ -1,7 +1,7 @@
 from ratings.models.game import Game, GameState
 from ratings.models.match import Match, Participation, Reason, Status, Termination
 from ratings.models.player import Bot, BotVersion, Difficulty, Player, PlayerAlias, PlayerStatus
-from ratings.models.rating import PointsCount, Rating, System
+from ratings.models.rating import PointsCount, Rating, System, TieSegment
 from ratings.models.source import Source
 from ratings.models.user import User
 
@@ -23,5 +23,6 @@ __all__ = [
     "Status",
     "System",
     "Termination",
+    "TieSegment",
     "User",
 ]

@@ -155,3 +155,33 @@ class PointsCount(models.Model):
 
     def __str__(self) -> str:
         return f"{self.game_id} {self.system} {self.shown}: {self.count}"
+
+
+class TieSegment(models.Model):
+    """A stretch of a great tie, so that a page inside it is found without walking all of it.
+
+    Only numbers that more than `ledger.LONGEST_WALK` share have segments. One begins at a place
+    in the order of the board (exact rating descending, then player id) and ends where the next
+    begins; the first begins at (infinity, 0). The counts are kept like those of PointsCount.
+    """
+
+    game = models.ForeignKey("ratings.Game", on_delete=models.PROTECT, db_index=False)
+    system = models.CharField(max_length=9, choices=System)
+    shown = models.IntegerField()
+    from_exact = models.FloatField()
+    from_player = models.BigIntegerField()
+    people = models.PositiveIntegerField()
+    bots = models.PositiveIntegerField()
+
+    class Meta:
+        verbose_name = _("tie segment")
+        verbose_name_plural = _("tie segments")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["game", "system", "shown", "from_exact", "from_player"],
+                name="tie_segment_once",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.game_id} {self.system} {self.shown} from {self.from_exact}"
