@@ -20,7 +20,7 @@ run: $(SITE) ## start the site with a demo (DEMO=0: empty, PORT=8001: another po
 	@exec $(PYTHON_IN_VENV) -m naiply.development
 
 demo: $(SITE) ## load the demo anew
-	@exec $(PYTHON_IN_VENV) manage.py load_demo --reload
+	@exec $(PYTHON_IN_VENV) manage.py load_demo --reset
 
 test: $(TOOLS) ## run the tests (ARGS="-k standings": some of them)
 	@$(PYTHON_IN_VENV) -m pytest -n 2 $(ARGS)
@@ -43,9 +43,9 @@ check-messages: $(TOOLS) ## say what the translations lack
 	@$(PYTHON_IN_VENV) -m naiply.messages check
 
 clean: ## remove everything the commands made, the demo's database included
-	@if [ -e $(SITE) ]; then $(PYTHON_IN_VENV) -m naiply.embedded development test; fi
+	@if [ -e $(SITE) ]; then $(PYTHON_IN_VENV) -m naiply.embedded; fi
 	@rm -rf $(VENV) .local .pytest_cache .ruff_cache .mypy_cache .hypothesis test-results
-	@find locale -name '*.mo' -delete
+	@find . -path ./.git -prune -o -name '*.mo' -exec rm -f {} +
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/made: .ci/python

@@ -1,0 +1,118 @@
+"""The demo: a made-up season, for looking at the site before it has results of its own.
+
+Recorded like any source's results, in the order of arrival; see `season` for what is in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from django.db import connection, transaction
+
+from ratings import ledger
+from ratings.decay import apply_decay
+from ratings.models import Bot, BotVersion, Game, Match, Player, PlayerAlias, Source
+from ratings.players import create_bot
+from ratings.recording import Answer, record_matches
+from ratings.season import HOUSE_BOTS, Season
+from ratings.systems.decay import current_monday
+
+SOURCE = "demo"
+PEOPLE = 320
+MATCHES = 20_000
+BATCH = 500
+
+Progress = Callable[[int, int], None]
+"""Called with the matches recorded and the matches in all."""
+
+
+class OtherResults(RuntimeError):
+    """The database holds results that are not the demo's."""
+
+
+def has_demo() -> bool:
+    return Source.objects.filter(name=SOURCE).exists()
+
+
+def has_other_results() -> bool:
+    return Match.objects.exclude(source__name=SOURCE).exists()
+
+
+@transaction.atomic
+def load_demo(
+    *,
+    at: datetime | None = None,
+    people: int = PEOPLE,
+    matches: int = MATCHES,
+    progress: Progress | None = None,
+) -> int:
+    """Records a season that ends with the last Monday by `at` (now); how many matches went in.
+
+    OtherResults where there are any: the demo's players would stand among real ones.
+    """
+    ledger.lock_games(Game.objects.values_list("slug", flat=True))
+    if has_other_results():
+        raise OtherResults
+    source = Source.objects.create(name=SOURCE, is_demo=True, may_create_players=True)
+    end = current_monday(at)
+    season = Season(end, people=people)
+    _create_house_bots(source, released_at=season.begin)
+    arrivals = season.arrivals(matches)
+    recorded = 0
+    for start in range(0, len(arrivals), BATCH):
+        batch = arrivals[start : start + BATCH]
+        receipts = record_matches(
+            [arrival.report for arrival in batch], source=source, at=batch[-1].at
+        )
+        recorded += sum(receipt.answer == Answer.RECORDED for receipt in receipts)
+        if progress:
+            progress(start + len(batch), len(arrivals))
+    apply_decay(end)
+    return recorded
+
+
+def _create_house_bots(source: Source, released_at: datetime) -> None:
+    for difficulty, handles in HOUSE_BOTS.items():
+        for handle in handles:
+            name = handle.removeprefix("bot-").capitalize()
+            bot = create_bot(handle=handle, name=name, difficulty=difficulty, source=source)
+            BotVersion.objects.create(bot=bot, label="1.0", released_at=released_at)
+
+
+@transaction.atomic
+def reload_demo(
+    *,
+    at: datetime | None = None,
+    people: int = PEOPLE,
+    matches: int = MATCHES,
+    progress: Progress | None = None,
+) -> int:
+    """Removes the demo and loads it anew; OtherResults where there are any."""
+    remove_demo()
+    return load_demo(at=at, people=people, matches=matches, progress=progress)
+
+
+@transaction.atomic
+def remove_demo() -> None:
+    """Removes the demo's matches and players. OtherResults where there are any.
+
+    Without other results every rating and every count is the demo's.
+    """
+    states = ledger.lock_games(Game.objects.values_list("slug", flat=True))
+    if has_other_results():
+        raise OtherResults
+    with connection.cursor() as cursor:
+        for table in ("participation", "match", "rating", "pointscount"):
+            cursor.execute(f"DELETE FROM ratings_{table}")  # noqa: S608 - names of our own
+    aliases = PlayerAlias.objects.filter(source__name=SOURCE)
+    players = list(aliases.values_list("player_id", flat=True))
+    aliases.delete()
+    # Whoever has got an account or another source's id meanwhile is no longer only the demo's.
+    only_of_demo = Player.objects.filter(pk__in=players, aliases=None, owner=None)
+    BotVersion.objects.filter(bot__player__in=only_of_demo).delete()
+    Bot.objects.filter(player__in=only_of_demo).delete()
+    only_of_demo.delete()
+    Source.objects.filter(name=SOURCE).delete()
+    for state in states.values():
+        ledger.announce(state)
