@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from math import ceil
 
+from django.utils.translation import gettext
+
 from ratings.systems import decay, elo, openskill
 from ratings.systems.match import START
 from ratings.systems.openskill import displayed_rating
@@ -19,7 +21,7 @@ FAR_ENOUGH = 2000
 
 @dataclass(frozen=True, slots=True)
 class EloGap:
-    """What a match against somebody `gap` points stronger is worth, and the same from his side."""
+    """What a match against somebody `gap` points stronger is worth to a newcomer."""
 
     gap: int
     expected: float
@@ -28,16 +30,16 @@ class EloGap:
     lost: float
 
     @property
-    def favourite_expected(self) -> float:
-        return 1 - self.expected
+    def after_win(self) -> float:
+        return elo.PARAMETERS.start + self.won
 
     @property
-    def favourite_won(self) -> float:
-        return -self.lost
+    def after_draw(self) -> float:
+        return elo.PARAMETERS.start + self.drawn
 
     @property
-    def favourite_lost(self) -> float:
-        return -self.won
+    def after_defeat(self) -> float:
+        return elo.PARAMETERS.start + self.lost
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,14 @@ class Belief:
     def shown(self) -> float:
         value: float = displayed_rating(self.mu, self.sigma)
         return value
+
+
+@dataclass(frozen=True, slots=True)
+class FirstMatch:
+    """What a first match made of one of the newcomers in it, with the result in words."""
+
+    result: str
+    belief: Belief
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +85,24 @@ def elo_changes(sizes: Sequence[int]) -> list[float]:
     return [team[0] - start for team in elo.rate(teams, range(1, len(teams) + 1))]
 
 
-def first_match(places: Sequence[int]) -> list[Belief]:
-    """What a first match between newcomers makes of each of them."""
+def first_matches() -> list[FirstMatch]:
+    """Every outcome of a first match between two newcomers, and between four."""
+    won, lost = _first_match([1, 2])
+    drew, _ = _first_match([1, 1])
+    four = _first_match([1, 2, 3, 4])
     return [
-        Belief(*team[0]) for team in openskill.rate([[START[1:]] for _ in places], tuple(places))
+        FirstMatch(gettext("Won against one"), won),
+        FirstMatch(gettext("Drew with one"), drew),
+        FirstMatch(gettext("Lost to one"), lost),
+        *(
+            FirstMatch(gettext("Place %(place)d of four") % {"place": place}, belief)
+            for place, belief in enumerate(four, start=1)
+        ),
     ]
+
+
+def _first_match(places: Sequence[int]) -> list[Belief]:
+    return [Belief(*team[0]) for team in openskill.rate([[START[1:]] for _ in places], places)]
 
 
 @cache

@@ -3,10 +3,12 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from leaderboards import examples, live
 from leaderboards.shell import Shell, read_shell
+from ratings.models.game import EVERYONE_FOR_HIMSELF, ONE_AGAINST_THE_REST
 from ratings.models.rating import PROVISIONAL_BELOW
 from ratings.snapshots import snapshot
 from ratings.systems import decay, elo, openskill
@@ -48,9 +50,7 @@ def read_rules(shell: Shell) -> dict[str, Any]:
         "display_scale": openskill.DISPLAY_SCALE,
         "display_sigmas": openskill.DISPLAY_SIGMAS,
         "newcomer": examples.Belief(*START[1:]),
-        "first_win": examples.first_match([1, 2]),
-        "first_draw": examples.first_match([1, 1])[0],
-        "first_of_four": examples.first_match([1, 2, 3, 4]),
+        "first_matches": examples.first_matches(),
         "settling": examples.settling(),
         "settled_sigma": examples.settled_sigma(),
         "grace_days": decay.GRACE.days,
@@ -60,5 +60,17 @@ def read_rules(shell: Shell) -> dict[str, Any]:
         "provisional_below": PROVISIONAL_BELOW,
         "pair_limit": PAIR_LIMIT,
         "pair_hours": round(PAIR_WINDOW.total_seconds() / 3600),
-        "games": shell.games,
+        "games": [
+            {"game": game, "shapes": [shape_in_words(shape) for shape in game.shapes]}
+            for game in shell.games
+        ],
     }
+
+
+def shape_in_words(shape: str) -> str:
+    """What a game's data calls solo, 1v* or, by the sizes of the teams, 2v2."""
+    if shape == EVERYONE_FOR_HIMSELF:
+        return gettext("everyone for himself")
+    if shape == ONE_AGAINST_THE_REST:
+        return gettext("one against the rest")
+    return gettext("teams of %(sizes)s") % {"sizes": " – ".join(shape.split("v"))}
