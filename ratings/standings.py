@@ -149,12 +149,7 @@ class Board:
         if not rating.is_listed:
             return []
         here = (self.shown(rating), self.exact(rating), rating.player_id)
-        before = self._players_before(here, window - 1)
-        after = self._players_after(here, window)
-        middle = len(before)
-        players = [*before, *after]
-        start = max(0, min(middle - window // 2, len(players) - window))
-        rows = self._load(players[start : start + window])
+        rows = self._load(self._players_near(here, window))
         ranks = self._ranks({self.shown(row) for row in rows})
         return [Row(ranks[self.shown(row)], self.shown(row), row) for row in rows]
 
@@ -264,37 +259,9 @@ class Board:
         return (shown, from_exact, from_player), skip - before
 
     def _players_after(self, here: tuple[int, float, int], size: int, skip: int = 0) -> list[int]:
-        """Ids of the players from a place on, down the board, after skipping some.
-
-        Three ranges of the index instead of one condition, which PostgreSQL would filter by.
-        """
-        return self._three_ranges(here, size, self._down, ("<", "<", ">="), skip)
-
-    def _players_before(self, here: tuple[int, float, int], size: int) -> list[int]:
-        """Ids of the players just above one, nearest last."""
-        return self._three_ranges(here, size, self._up, (">", ">", "<"))[::-1]
-
-    def _three_ranges(
-        self,
-        here: tuple[int, float, int],
-        size: int,
-        order: str,
-        signs: tuple[str, str, str],
-        skip: int = 0,
-    ) -> list[int]:
-        columns = f"{self._shown}, {self._exact}, player_id"
-        ranges = (
-            f"{self._shown} = %(shown)s AND {self._exact} = %(exact)s"
-            f" AND player_id {signs[2]} %(player)s",
-            f"{self._shown} = %(shown)s AND {self._exact} {signs[1]} %(exact)s",
-            f"{self._shown} {signs[0]} %(shown)s",
-        )
-        union = " UNION ALL ".join(
-            f"(SELECT {columns} FROM {self._ratings} AND {where} ORDER BY {order} LIMIT %(most)s)"
-            for where in ranges
-        )
+        """Ids of the players from a place on, down the board, after skipping some."""
         rows = self._fetch(
-            f"SELECT player_id FROM ({union}) AS near ORDER BY {order}"
+            f"SELECT player_id FROM ({self._after}) AS after ORDER BY {self._down}"
             " LIMIT %(size)s OFFSET %(skip)s",
             shown=here[0],
             exact=here[1],
@@ -304,6 +271,55 @@ class Board:
             most=size + skip,
         )
         return [player for (player,) in rows]
+
+    def _players_near(self, here: tuple[int, float, int], window: int) -> list[int]:
+        """Ids of so many players in a row, down the board, the one who is `here` among them."""
+        before, after = self._before, self._after
+        players = [
+            player
+            for (player,) in self._fetch(
+                f"""
+                SELECT player_id
+                  FROM ((SELECT * FROM ({before}) AS before ORDER BY {self._up} LIMIT %(most)s)
+                        UNION ALL
+                        (SELECT * FROM ({after}) AS after ORDER BY {self._down} LIMIT %(most)s)
+                       ) AS near
+                 ORDER BY {self._down}
+                """,
+                shown=here[0],
+                exact=here[1],
+                player=here[2],
+                most=window,
+            )
+        ]
+        middle = players.index(here[2])
+        start = max(0, min(middle - window // 2, len(players) - window))
+        return players[start : start + window]
+
+    @property
+    def _after(self) -> str:
+        return self._three_ranges(self._down, ("<", "<", ">="))
+
+    @property
+    def _before(self) -> str:
+        return self._three_ranges(self._up, (">", ">", "<"))
+
+    def _three_ranges(self, order: str, signs: tuple[str, str, str]) -> str:
+        """The players on one side of a place: as three ranges of the index.
+
+        By one condition on the three columns PostgreSQL would filter the whole board.
+        """
+        columns = f"{self._shown}, {self._exact}, player_id"
+        ranges = (
+            f"{self._shown} = %(shown)s AND {self._exact} = %(exact)s"
+            f" AND player_id {signs[2]} %(player)s",
+            f"{self._shown} = %(shown)s AND {self._exact} {signs[1]} %(exact)s",
+            f"{self._shown} {signs[0]} %(shown)s",
+        )
+        return " UNION ALL ".join(
+            f"(SELECT {columns} FROM {self._ratings} AND {where} ORDER BY {order} LIMIT %(most)s)"
+            for where in ranges
+        )
 
     def _load(self, players: Sequence[int]) -> list[Rating]:
         """The ratings of these players, in their order, with the players."""
