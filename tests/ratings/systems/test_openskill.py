@@ -345,6 +345,20 @@ def test_rate_of_an_upset_beyond_the_range_of_a_double(apart):
     assert strong == (pytest.approx((apart * c) - 9.09 / c, rel=1e-14), 3.0)
 
 
+@pytest.mark.parametrize("apart", [299, 301, 400, 1000, 100_000])
+@pytest.mark.parametrize("parameters", [openskill.PARAMETERS, PAPER])
+def test_rate_of_two_beside_one_beyond_the_range_of_a_double(apart, parameters):
+    """The two are rated against each other all the same."""
+    c = sqrt(3 * (25 / 6) ** 2 + 9.09 + 2 * (NEW[1] ** 2 + 0.09))
+
+    [_, *far] = openskill.rate([[(25 + apart * c, 3.0)], [NEW], [NEW]], [1, 2, 3], parameters)
+    [_, *near] = openskill.rate([[(25 + 100 * c, 3.0)], [NEW], [NEW]], [1, 2, 3], parameters)
+
+    assert flat(far) == [pytest.approx(belief, **exactly) for belief in flat(near)]
+    assert far[0][0][0] > 25 > far[1][0][0]
+    assert far[0][0][1] == far[1][0][1] < 8.2
+
+
 @repeatable
 @given(matches(beliefs))
 def test_rate_never_lowers_the_displayed_rating_of_a_sole_winner(match):

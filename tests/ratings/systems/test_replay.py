@@ -195,7 +195,7 @@ def test_standing_of_a_newcomer():
     standing = Standing()
 
     assert standing.skill_at(AT) == START == (1200.0, 25.0, 25 / 3)
-    assert (standing.last_played_at, standing.peak_at) == (None, None)
+    assert (standing.last_played_at, standing.peak_elo, standing.peak_at) == (None, 0.0, None)
     assert (standing.won, standing.drawn, standing.lost) == (0, 0, 0)
 
 
