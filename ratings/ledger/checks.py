@@ -28,6 +28,7 @@ def read_contradictions(game: Game) -> Iterator[str]:
              GROUP BY m.id
             HAVING array_agg(p.player_id ORDER BY p.player_id) <> m.players
                 OR count(DISTINCT (p.team, p.place)) <> count(DISTINCT p.team)
+                OR count(DISTINCT p.team) < 2
              UNION ALL
             SELECT m.id FROM ratings_match m
              WHERE m.game_id = %s
