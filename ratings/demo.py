@@ -103,8 +103,10 @@ def remove_demo() -> None:
     if has_other_results():
         raise OtherResults
     with connection.cursor() as cursor:
-        for table in ("participation", "match", "rating", "pointscount"):
-            cursor.execute(f"DELETE FROM ratings_{table}")  # noqa: S608 - names of our own
+        # Not through the ORM, which would fetch all of it to look for what hangs on it.
+        cursor.execute("DELETE FROM ratings_participation")
+        cursor.execute("DELETE FROM ratings_match")
+        cursor.execute("DELETE FROM ratings_rating")
     aliases = PlayerAlias.objects.filter(source__name=SOURCE)
     players = list(aliases.values_list("player_id", flat=True))
     aliases.delete()
@@ -115,4 +117,6 @@ def remove_demo() -> None:
     only_of_demo.delete()
     Source.objects.filter(name=SOURCE).delete()
     for state in states.values():
+        ledger.recount(state.game)
+        state.engine = ""  # no number is left that it computed
         ledger.announce(state)

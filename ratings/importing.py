@@ -34,6 +34,7 @@ from ratings.reports import (
     load_json,
     parse_points,
     parse_report,
+    printable,
 )
 
 BATCH = 10_000
@@ -413,7 +414,7 @@ def _read_header(lines: _Lines) -> _Table:
         raise UnreadableFile(_("The lines end in CR alone: save the file with LF or CRLF."))
     names = [cell.strip() for cell in cells]
     problems = [
-        _('Unknown column "%(column)s".') % {"column": name[:40]}
+        _('Unknown column "%(column)s".') % {"column": printable(name)}
         for name in dict.fromkeys(names)
         if name not in COLUMNS
     ]
@@ -461,7 +462,7 @@ def _read_csv(lines: _Lines) -> Iterator[Reading]:
                         'The rows of match "%(external_id)s" are not together: '
                         "others begin on line %(line)d."
                     )
-                    % {"external_id": group.external_id[:40], "line": other},
+                    % {"external_id": printable(group.external_id), "line": other},
                 )
             )
         yield _reading(group, table)
@@ -557,7 +558,7 @@ def _whole(row: _Row, field: str) -> int:
     if not _WHOLE.fullmatch(text) or (number := int(text)) == 0:
         raise ValueError(
             _('Unexpected %(field)s "%(value)s": a whole number from 1 is needed.')
-            % {"field": field, "value": text[:40]}
+            % {"field": field, "value": printable(text)}
         )
     return number
 
@@ -570,7 +571,12 @@ def _check_same(row: _Row, first: _Row, fields: Iterable[str]) -> None:
         value, other = getattr(row, field), getattr(first, field)
         if value == other:
             continue
-        shown = {"field": field, "value": value[:40], "line": first.line, "other": other[:40]}
+        shown = {
+            "field": field,
+            "value": printable(value),
+            "line": first.line,
+            "other": printable(other),
+        }
         if fields is _OF_THE_MATCH:
             raise ValueError(
                 _(

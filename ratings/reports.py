@@ -80,8 +80,15 @@ def load_json(text: str) -> Any:
         raise ReportError([_("This is not a match report: it is nested too deep.")]) from None
     except ReportError:
         raise
-    except ValueError as error:
-        raise ReportError([_("This is not JSON: %(error)s.") % {"error": error}]) from None
+    except json.JSONDecodeError as error:
+        raise ReportError(
+            [
+                _("This is not JSON: %(error)s at character %(position)d.")
+                % {"error": error.msg, "position": error.pos + 1}
+            ]
+        ) from None
+    except ValueError:  # thousands of digits, which Python does not even try to convert
+        raise ReportError([_("This is not a match report: a number in it is too long.")]) from None
 
 
 def parse_report(data: Any, *, bare_dates: bool = False) -> Report:
@@ -96,7 +103,7 @@ def parse_report(data: Any, *, bare_dates: bool = False) -> Report:
     problems: list[str] = []
     if not data.keys() <= _FIELDS:
         problems.extend(
-            _('Unknown field "%(field)s".') % {"field": _clipped(field)}
+            _('Unknown field "%(field)s".') % {"field": printable(field)}
             for field in data
             if field not in _FIELDS
         )
@@ -191,7 +198,7 @@ def _parse_teams(data: Any, problems: list[str]) -> tuple[ReportedTeam, ...]:
         if not team.keys() <= _TEAM_FIELDS:
             problems.extend(
                 _('Unknown field "%(field)s" in team %(number)d.')
-                % {"field": _clipped(field), "number": number}
+                % {"field": printable(field), "number": number}
                 for field in team
                 if field not in _TEAM_FIELDS
             )
@@ -279,7 +286,7 @@ def _decimal(text: str) -> Decimal:
     try:
         return Decimal(text)
     except InvalidOperation:  # an exponent beyond even Decimal's
-        _refuse_constant(_clipped(text))
+        _refuse_constant(printable(text))
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -291,7 +298,7 @@ def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(fields) != len(pairs):
         names = [name for name, _value in pairs]
         repeated = next(name for name in names if names.count(name) > 1)
-        raise ReportError([_('Field "%(field)s" is given twice.') % {"field": _clipped(repeated)}])
+        raise ReportError([_('Field "%(field)s" is given twice.') % {"field": printable(repeated)}])
     return fields
 
 
@@ -305,9 +312,11 @@ _DECODER = json.JSONDecoder(
 
 def _shown(value: Any) -> str:
     """The value as JSON writes it, short enough for a sentence and safe to print."""
-    return _clipped(json.dumps(value, default=str))
+    return printable(json.dumps(value, default=str))
 
 
-def _clipped(text: Any) -> str:
-    printable = str(text).encode("utf-8", "backslashreplace").decode()
-    return printable if len(printable) <= 80 else printable[:79] + "…"
+def printable(text: Any) -> str:
+    """The text, short enough for a sentence; what would not show itself is escaped."""
+    start = str(text)[:81]
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in start)
+    return shown if len(shown) <= 80 else shown[:79] + "…"
