@@ -38,6 +38,10 @@ class Appearance:
     others: Sequence[Side]
     result: str
 
+    @property
+    def partners(self) -> list[Player]:
+        return [line.player for line in self.own.lines if line is not self.line]
+
 
 def read_records(player: Player, games: Sequence[Game]) -> list[GameRecord]:
     """His record in each of the games that he has been rated in, in their order. Two queries."""
