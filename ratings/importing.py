@@ -506,7 +506,7 @@ def _find_scattered(lines: _Lines, table: _Table) -> dict[str | None, list[int]]
 
     A look through the whole file before anything is recorded: when the second part of a match
     comes, the first would be stored already as a smaller match. The only thing here whose memory
-    grows with the file: about 150 bytes for each match.
+    grows with the file: about 130 bytes for each match.
     """
     first: dict[str, int] = {}
     scattered: dict[str | None, list[int]] = {}
