@@ -43,8 +43,8 @@ def has_other_results() -> bool:
 def load_demo(
     *,
     at: datetime | None = None,
-    people: int = PEOPLE,
-    matches: int = MATCHES,
+    people: int | None = None,
+    matches: int | None = None,
     progress: Progress | None = None,
 ) -> int:
     """Records a season that ends with the last Monday by `at` (now); how many matches went in.
@@ -56,9 +56,9 @@ def load_demo(
         raise OtherResults
     source = Source.objects.create(name=SOURCE, is_demo=True, may_create_players=True)
     end = current_monday(at)
-    season = Season(end, people=people)
+    season = Season(end, people=people or PEOPLE)
     _create_house_bots(source, released_at=season.begin)
-    arrivals = season.arrivals(matches)
+    arrivals = season.arrivals(matches or MATCHES)
     recorded = 0
     for start in range(0, len(arrivals), BATCH):
         batch = arrivals[start : start + BATCH]
@@ -84,8 +84,8 @@ def _create_house_bots(source: Source, released_at: datetime) -> None:
 def reload_demo(
     *,
     at: datetime | None = None,
-    people: int = PEOPLE,
-    matches: int = MATCHES,
+    people: int | None = None,
+    matches: int | None = None,
     progress: Progress | None = None,
 ) -> int:
     """Removes the demo and loads it anew; OtherResults where there are any."""
