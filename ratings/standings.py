@@ -88,13 +88,21 @@ class Board:
     kind: str = Kind.EVERYONE
     page_size: int = PAGE_SIZE
 
+    def lists(self, rating: Rating) -> bool:
+        """Whether the board shows this rating of its game."""
+        is_kind = self.kind == Kind.EVERYONE or rating.is_bot == (self.kind == Kind.BOTS)
+        return rating.is_listed and is_kind
+
     def listed(self) -> int:
         """How many players are on the board."""
         [(count,)] = self._fetch(f"SELECT coalesce(sum(count), 0)::bigint FROM {self._counts}")
         return int(count)
 
     def page(self, number: int = 1) -> Page:
-        """A page of the board; beyond either end, the nearest there is. Two queries."""
+        """A page of the board; beyond either end, the nearest there is.
+
+        Three queries, and one more inside a great tie.
+        """
         found = self._fetch(
             f"""
             WITH numbers AS (
@@ -105,7 +113,7 @@ class Board:
             wanted AS (
                 SELECT listed, GREATEST(0, LEAST(%(first)s, (listed - 1) / %(size)s * %(size)s))
                        AS first FROM total)
-            SELECT listed, first, shown, count, through - count
+            SELECT listed, first::bigint, shown, count, through - count
               FROM wanted JOIN numbers ON through > first
              ORDER BY shown DESC LIMIT 1
             """,
@@ -124,8 +132,8 @@ class Board:
         return self.standing_at(shown).rank
 
     def standing(self, rating: Rating) -> Standing | None:
-        """Where a player of this board stands; None for a rating that is not listed."""
-        return self.standing_at(self.shown(rating)) if rating.is_listed else None
+        """Where a player stands on this board; None for a rating that it does not list."""
+        return self.standing_at(self.shown(rating)) if self.lists(rating) else None
 
     def standing_at(self, shown: int) -> Standing:
         """Where whoever shows this number stands, or would. One query."""
@@ -144,9 +152,9 @@ class Board:
         """So many neighbours of a listed player, himself among them, in the middle if can be.
 
         At either end of the board the window stops there and still is full. Empty for a rating
-        that is not listed. Three queries.
+        that the board does not list. Three queries.
         """
-        if not rating.is_listed:
+        if not self.lists(rating):
             return []
         here = (self.shown(rating), self.exact(rating), rating.player_id)
         rows = self._load(self._players_near(here, window))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from django.db import connection
 
+from ratings.ledger.rows import LONGEST_WALK
 from ratings.ledger.segments import exact_column
 from ratings.models import Game, System
 
@@ -59,7 +60,7 @@ def read_wrong_counts(game: Game) -> Iterator[str]:
 
 
 def read_wrong_segments(game: Game) -> Iterator[str]:
-    """Where a segment of a great tie differs from counting its players, in words."""
+    """Where the segments of a great tie differ from counting its players, in words."""
     for system in System.values:
         exact = exact_column(system)
         with connection.cursor() as cursor:
@@ -89,4 +90,24 @@ def read_wrong_segments(game: Game) -> Iterator[str]:
                 yield (
                     f"the tie at {system} {shown} from ({from_exact}, {from_player}) counts "
                     f"{people} people and {bots} bots, there are {counted[0]} and {counted[1]}"
+                )
+        with connection.cursor() as cursor:
+            cursor.execute(
+                """
+                SELECT shown, coalesce(tie.size, 0), coalesce(segments.size, 0)
+                  FROM (SELECT shown, sum(count)::bigint AS size FROM ratings_pointscount
+                         WHERE game_id = %s AND system = %s GROUP BY shown) AS tie
+                  FULL JOIN (SELECT shown, sum(people + bots)::bigint AS size
+                               FROM ratings_tiesegment
+                              WHERE game_id = %s AND system = %s GROUP BY shown) AS segments
+                 USING (shown)
+                 WHERE tie.size IS DISTINCT FROM segments.size
+                   AND (tie.size > %s OR segments.size IS NOT NULL)
+                """,
+                [game.pk, system, game.pk, system, LONGEST_WALK],
+            )
+            for shown, players, counted_players in cursor:
+                yield (
+                    f"the tie at {system} {shown} counts {counted_players} of {players} players "
+                    "in its segments"
                 )
