@@ -14,7 +14,6 @@ import os
 import re
 import threading
 from collections.abc import Awaitable, Callable
-from urllib.parse import quote_from_bytes
 
 from a2wsgi import WSGIMiddleware
 from a2wsgi.wsgi_typing import WSGIApp
@@ -116,14 +115,13 @@ def prepared_for_wsgi(scope: Message, body: bytes) -> Message:
 
     Its length is always declared (WSGI knows no other body). Headers with an underscore are
     dropped: WSGI cannot tell X_Forwarded_Proto, which a proxy lets through, from the header that
-    the proxy sets. Bytes that a query string may not hold are escaped instead of failing later.
+    the proxy sets.
     """
     replaced = (b"content-length", b"transfer-encoding")
     headers = [pair for pair in scope["headers"] if pair[0] not in replaced and b"_" not in pair[0]]
     if body:
         headers.append((b"content-length", str(len(body)).encode()))
-    query = quote_from_bytes(scope["query_string"], safe="%!$&'()*+,;=:@/?[]{}|\\^`\"<>~")
-    return {**scope, "headers": headers, "query_string": query.encode()}
+    return {**scope, "headers": headers}
 
 
 async def answer_health(scope: Message, send: Send) -> None:

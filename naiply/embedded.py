@@ -18,7 +18,6 @@ import pwd
 import shlex
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -331,8 +330,7 @@ def _copy_of(package: Path) -> Path:
 
     For a checkout under a closed folder such as root's home, which stays closed.
     """
-    state = (package / "__init__.py").stat()
-    copy = SHARED_FOLDER / f"naiply-programs-{os.geteuid()}-{_digest(package, state.st_mtime_ns)}"
+    copy = _copy_folder(package)
     if not copy.exists():
         draft = Path(tempfile.mkdtemp(dir=SHARED_FOLDER))
         # The programs look for their libraries beside the package, by a relative path.
@@ -353,11 +351,17 @@ def _copy_of(package: Path) -> Path:
     return copy / package.name
 
 
+def _copy_folder(package: Path) -> Path:
+    made = (package / "__init__.py").stat().st_mtime_ns  # another version, another copy
+    return SHARED_FOLDER / f"naiply-programs-{os.geteuid()}-{_digest(package, made)}"
+
+
 def _digest(*parts: object) -> str:
     return hashlib.blake2s(repr(parts).encode(), digest_size=5).hexdigest()
 
 
 if __name__ == "__main__":
     # `make clean` is the only caller.
-    for each in sys.argv[1:]:
+    for each in KINDS:
         remove(each)
+    shutil.rmtree(_copy_folder(_package()), ignore_errors=True)

@@ -234,20 +234,12 @@ def test_header_with_an_underscore_cannot_pass_for_the_proxys(address):
     assert headers["HTTP_X_OTHER"] == "1"
 
 
-@pytest.mark.parametrize(
-    ("sent", "seen"),
-    [
-        (b"q=jos\xc3\xa9", "q=jos%C3%A9"),
-        (b"q=%ff+a&b=[1]{2}|3;4", "q=%ff+a&b=[1]{2}|3;4"),
-        (b"", ""),
-    ],
-)
-def test_query_string_may_hold_any_bytes(address, sent, seen):
+@pytest.mark.parametrize("target", [b"/?q=jos\xc3\xa9", b"/?q=\xff", b"/jos\xc3\xa9"])
+def test_bytes_that_an_address_may_not_hold_are_400(address, target):
     with connected(address) as connection:
-        response, body = answer_to(connection, b"GET /?" + sent + b" HTTP/1.1\r\nHost: x\r\n\r\n")
+        response, _ = answer_to(connection, b"GET " + target + b" HTTP/1.1\r\nHost: x\r\n\r\n")
 
-    assert response.status in (200, 400)
-    assert response.status == 400 or json.loads(body)["query"] == seen
+    assert response.status == 400
 
 
 def test_site_ends_its_threads_and_their_database_connections(site):

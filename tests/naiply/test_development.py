@@ -1,5 +1,6 @@
 """`make run`, as the process that it starts, with an embedded database of its own."""
 
+import contextlib
 import os
 import queue
 import re
@@ -29,6 +30,20 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.fixture
+def start(folder):
+    """A function that starts a run. Whatever a failed test leaves of them is killed."""
+    runs = []
+
+    def start_run(port):
+        runs.append(Run(folder, port))
+        return runs[-1]
+
+    yield start_run
+    for run in runs:
+        run.kill()
+
+
+@pytest.fixture
 def port():
     with socket.create_server(("127.0.0.1", 0)) as free:
         return free.getsockname()[1]
@@ -54,7 +69,7 @@ class Run:
         )
         self.lines = queue.Queue()
         self.output = ""
-        self.reader = threading.Thread(target=self._read)
+        self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
 
     def _read(self):
@@ -81,6 +96,12 @@ class Run:
             self.output += line
         return code
 
+    def kill(self):
+        for pid in (*self.children().values(), self.process.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.process.wait()
+
     def children(self):
         """The process ids of the web server and the worker, by name."""
         found = {}
@@ -104,15 +125,15 @@ def staff_sign_in(output):
     return re.search(r"name: (\S+)  password: (\S{16})$", output, re.MULTILINE).groups()
 
 
-def test_run_serves_until_interrupted_and_can_start_again(folder, port):
-    first = Run(folder, port)
+def test_run_serves_until_interrupted_and_can_start_again(start, port):
+    first = start(port)
     first.wait_for("Ctrl-C ends it")
     assert is_serving(port)
     assert f"Naiply is at http://127.0.0.1:{port}/\n" in first.output
     assert "Traceback" not in first.output
 
     # A second one from the same folder, whatever its port, would run the weekly job twice.
-    second = Run(folder, port)
+    second = start(port)
     assert second.wait_for_end() == 1
     assert second.output == (
         "Naiply already runs from this folder: use that one, or end it first.\n"
@@ -123,20 +144,20 @@ def test_run_serves_until_interrupted_and_can_start_again(folder, port):
     assert first.output.endswith("Ended. The data is kept.\n")
     assert "Warning" not in first.output
 
-    again = Run(folder, port)
+    again = start(port)
     again.wait_for("Ctrl-C ends it")
     assert staff_sign_in(again.output) == staff_sign_in(first.output)
     again.process.send_signal(signal.SIGTERM)
     assert again.wait_for_end() == 0
 
 
-def test_run_after_a_killed_one_and_the_death_of_a_child(folder, port):
-    killed = Run(folder, port)
+def test_run_after_a_killed_one_and_the_death_of_a_child(start, port):
+    killed = start(port)
     killed.wait_for("Ctrl-C ends it")
     killed.process.kill()
 
     # The children notice, and the next run waits for them: the port and the jobs are theirs.
-    run = Run(folder, port)
+    run = start(port)
     run.wait_for("Ctrl-C ends it")
     assert is_serving(port)
     killed.wait_for_end()
@@ -146,11 +167,11 @@ def test_run_after_a_killed_one_and_the_death_of_a_child(folder, port):
     assert "The web server ended by itself (exit code -9); the rest ends too.\n" in run.output
 
 
-def test_taken_port_is_one_line(folder):
+def test_taken_port_is_one_line(start):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
 
-        run = Run(folder, port)
+        run = start(port)
 
         assert run.wait_for_end() == 1
     assert run.output == (
