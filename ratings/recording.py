@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -18,7 +18,7 @@ from ratings.models import Game, GameState, Match, Source
 from ratings.names import fold
 from ratings.players import KnownPlayer, create_players, find_players
 from ratings.reports import Report
-from ratings.systems.replay import Change, Entry, PlayedMatch
+from ratings.systems.replay import Change, Entry, Outcome, PlayedMatch
 
 CLOCK_TOLERANCE = timedelta(minutes=2)
 """How far ahead of ours a source's clock may be; the time is then taken as now."""
@@ -26,8 +26,16 @@ CLOCK_TOLERANCE = timedelta(minutes=2)
 API_MAX_AGE = timedelta(days=30)
 
 
+LOCK_SECONDS = 2
+"""So long a report waits for its game's lock, before it is put aside instead."""
+
+MOST_RERATED = 2000
+"""A report that would have more matches rated again is put aside."""
+
+
 class Answer(StrEnum):
     RECORDED = "recorded"
+    WAITING = "waiting"
     REPEATED = "repeated"
     CONFLICT = "conflict"
     REFUSED = "refused"
@@ -37,7 +45,8 @@ class Answer(StrEnum):
 class Receipt:
     """What became of a report.
 
-    RECORDED: stored and rated, with the changes it made (none where it is not rated). REPEATED:
+    RECORDED: stored and rated, with the changes it made (none where it is not rated). WAITING:
+    stored for good, and to be put into history soon (`fold_waiting`). REPEATED:
     the same report was stored before, as match `match_id`, whose present state is in the ledger.
     CONFLICT: another report is stored under this id. REFUSED: nothing is stored. The last two
     carry `problems`, sentences in the reader's language.
@@ -57,26 +66,72 @@ def record_matches(
     at: datetime | None = None,
     max_age: timedelta | None = None,
     may_create_players: bool | None = None,
+    may_wait: bool = False,
 ) -> list[Receipt]:
     """Stores and rates the reports that stand up; a receipt for each, in their order.
 
     One transaction: it locks every game named, in id order, until all is written. Among equal
     times the order of the reports is the order of history. `at` is now; a report older than
     `max_age` is refused; `may_create_players` overrides what the source is allowed.
+
+    With `may_wait` it never takes long: what cannot have the lock within LOCK_SECONDS, or would
+    have more than MOST_RERATED matches rated again, is stored outside history and waits.
     """
     at = at or datetime.now(UTC)
     if may_create_players is None:
         may_create_players = source.may_create_players
-    recorder = _Recorder(source, at, max_age, may_create_players)
+    recorder = _Recorder(source, at, max_age, may_create_players, may_wait)
+    try:
+        return _try_twice(lambda: recorder.record(reports))
+    except OperationalError as error:
+        if _sqlstate(error) != LOCK_NOT_AVAILABLE:
+            raise
+    return _try_twice(lambda: recorder.put_aside(reports))
+
+
+def fold_waiting(game: Game) -> int:
+    """Puts all of a game's waiting matches into its history, in one re-rating; how many.
+
+    May run as often, and in as many places at once, as one likes. What waits in the middle of a
+    long history is worked out without the lock.
+    """
+    waiting = ledger.read_waiting(game)
+    if not waiting:
+        return 0
+    first = min(Position(match.played_at, match.id) for match in waiting)
+    if first < ledger.position_before_newest(game, MOST_RERATED):
+        rerating = history.rerate_from_snapshot(game.slug, _waiting_in)
+    else:
+        with transaction.atomic():
+            state = ledger.lock_games([game.slug])[game.slug]
+            rerating = history.rerate(state, _waiting_in(state.game))
+    return len(rerating.outcomes)
+
+
+def _waiting_in(game: Game) -> history.Rewrite:
+    return history.Rewrite(waiting=ledger.read_waiting(game))
+
+
+LOCK_NOT_AVAILABLE = "55P03"
+DEADLOCK_DETECTED = "40P01"
+UNIQUE_VIOLATION = "23505"
+
+
+def _try_twice(record: Callable[[], list[Receipt]]) -> list[Receipt]:
     try:
         with transaction.atomic():
-            return recorder.record(reports)
+            return record()
     except (IntegrityError, OperationalError) as error:
         if not _is_worth_another_try(error):
             raise
     # The other writer has committed by now, so the second look sees what it did.
     with transaction.atomic():
-        return recorder.record(reports)
+        return record()
+
+
+def _sqlstate(error: DatabaseError) -> str:
+    state: str | None = getattr(error.__cause__, "sqlstate", None)
+    return state or ""
 
 
 def _is_worth_another_try(error: DatabaseError) -> bool:
@@ -85,9 +140,7 @@ def _is_worth_another_try(error: DatabaseError) -> bool:
     The games' locks do not exclude that: one source may send one external_id for two games, or
     two sources may meet a new player at once.
     """
-    sqlstate = getattr(error.__cause__, "sqlstate", "")
-    deadlock_detected, unique_violation = "40P01", "23505"
-    return sqlstate in (deadlock_detected, unique_violation)
+    return _sqlstate(error) in (DEADLOCK_DETECTED, UNIQUE_VIOLATION)
 
 
 @dataclass(slots=True)
@@ -101,11 +154,28 @@ class _Recorder:
     at: datetime
     max_age: timedelta | None
     may_create_players: bool
+    may_wait: bool
     games: str = ""
     """The slugs of all games, once somebody has to be told."""
 
     def record(self, reports: Sequence[Report]) -> list[Receipt]:
-        states = ledger.lock_games({report.game for report in reports})
+        """Puts the reports into history. OperationalError where a lock is not to be had in time."""
+        slugs = {report.game for report in reports}
+        states = ledger.lock_games(slugs, seconds=LOCK_SECONDS if self.may_wait else None)
+        return self._take(reports, states, self._write)
+
+    def put_aside(self, reports: Sequence[Report]) -> list[Receipt]:
+        """Stores the reports outside history, without a lock."""
+        states = ledger.read_states({report.game for report in reports})
+        return self._take(reports, states, self._store_waiting)
+
+    def _take(
+        self,
+        reports: Sequence[Report],
+        states: Mapping[str, GameState],
+        write: Callable[[GameState, Sequence[NewMatch]], Mapping[int, Outcome]],
+    ) -> list[Receipt]:
+        """The receipts of the reports; those that are new and sound are written, game by game."""
         known = find_players(self.source, {p for report in reports for p in report.players})
         stored = self._stored_reports(reports)
         allowed = set(self.source.games.values_list("slug", flat=True))
@@ -138,7 +208,12 @@ class _Recorder:
         for number in accepted.values():
             by_game.setdefault(reports[number].game, []).append(number)
         for slug, numbers in by_game.items():
-            self._write(states[slug], reports, numbers, known, receipts)
+            new = self._new_matches(reports, numbers, known)
+            outcomes = write(states[slug], new)
+            receipts |= {
+                number: _receipt_of_new(stored.match.id, outcomes.get(stored.match.id))
+                for number, stored in zip(numbers, new, strict=True)
+            }
         # As if they had come a moment later.
         for number in doubles:
             report = reports[number]
@@ -171,7 +246,7 @@ class _Recorder:
                 % {"source": self.source.name, "game": report.game}
             ]
         return [
-            *_shape_problems(states[report.game].game, report),
+            *states[report.game].game.shape_problems([len(t.players) for t in report.teams]),
             *self._time_problems(report),
             *self._player_problems(report, known),
         ]
@@ -226,26 +301,35 @@ class _Recorder:
             seen.add(who)
         return problems
 
-    def _write(
-        self,
-        state: GameState,
-        reports: Sequence[Report],
-        numbers: Sequence[int],
-        known: Mapping[str, KnownPlayer],
-        receipts: dict[int, Receipt],
-    ) -> None:
-        """Puts one game's accepted reports into its history."""
+    def _write(self, state: GameState, new: Sequence[NewMatch]) -> Mapping[int, Outcome]:
+        """Puts new matches into the game's history, and what waits with them; the outcomes."""
+        waiting = ledger.read_waiting(state.game)
+        if self.may_wait and self._is_late(state.game, [*waiting, *(n.match for n in new)]):
+            limit = ledger.position_before_newest(state.game, MOST_RERATED)
+            late = [stored for stored in new if _position(stored.match) < limit]
+            self._store_waiting(state, late)
+            new = [stored for stored in new if _position(stored.match) >= limit]
+            waiting = [match for match in waiting if _position(match) >= limit]
+        if not (new or waiting):
+            return {}
+        return history.rerate(state, history.Rewrite(new=new, waiting=waiting)).outcomes
+
+    def _is_late(self, game: Game, matches: Iterable[PlayedMatch]) -> bool:
+        newest = ledger.newest_position(game)
+        return newest is not None and min(map(_position, matches)) < newest
+
+    def _store_waiting(self, state: GameState, new: Sequence[NewMatch]) -> Mapping[int, Outcome]:
+        ledger.insert_matches(state.game, new, {})
+        return {}
+
+    def _new_matches(
+        self, reports: Sequence[Report], numbers: Sequence[int], known: Mapping[str, KnownPlayer]
+    ) -> list[NewMatch]:
         match_ids = ledger.next_match_ids(len(numbers))
-        new = [
+        return [
             self._new_match(reports[number], match_id, known)
             for number, match_id in zip(numbers, match_ids, strict=True)
         ]
-        since = min(Position(match.match.played_at, match.match.id) for match in new)
-        rerating = history.rerate(state, since=since, new=new)
-
-        for number, match_id in zip(numbers, match_ids, strict=True):
-            outcome = rerating.outcomes[match_id]
-            receipts[number] = Receipt(Answer.RECORDED, match_id, outcome.reason, outcome.changes)
 
     def _new_match(
         self, report: Report, match_id: int, known: Mapping[str, KnownPlayer]
@@ -265,6 +349,16 @@ class _Recorder:
             report=Jsonb(canonical_report(report, known)),
             points={number: team.points for number, team in enumerate(report.teams, start=1)},
         )
+
+
+def _position(match: PlayedMatch) -> Position:
+    return Position(match.played_at, match.id)
+
+
+def _receipt_of_new(match_id: int, outcome: Outcome | None) -> Receipt:
+    if outcome is None:
+        return Receipt(Answer.WAITING, match_id)
+    return Receipt(Answer.RECORDED, match_id, outcome.reason, outcome.changes)
 
 
 def canonical_report(report: Report, known: Mapping[str, KnownPlayer]) -> dict[str, Any]:
@@ -310,31 +404,6 @@ def _conflict(match_id: int | None, fields: Collection[str], report: Report) -> 
         "%(fields)s."
     ) % {"external_id": report.external_id, "fields": ", ".join(fields)}
     return Receipt(Answer.CONFLICT, match_id, problems=[problem])
-
-
-def _shape_problems(game: Game, report: Report) -> list[str]:
-    sizes = [len(team.players) for team in report.teams]
-    players = sum(sizes)
-    if not game.min_players <= players <= game.max_players:
-        return [
-            _("Unexpected number of players, %(players)d: %(game)s has %(fewest)d to %(most)d.")
-            % {
-                "players": players,
-                "game": game.slug,
-                "fewest": game.min_players,
-                "most": game.max_players,
-            }
-        ]
-    if not game.allows(sizes):
-        return [
-            _("Unexpected teams of %(sizes)s players: %(game)s is played %(shapes)s.")
-            % {
-                "sizes": " v ".join(map(str, sizes)),
-                "game": game.slug,
-                "shapes": ", ".join(game.shapes),
-            }
-        ]
-    return []
 
 
 def _iso(moment: datetime) -> str:

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Any
+from decimal import Decimal
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 from django.db import connection
+from django.db.models import QuerySet
 
 from ratings.ledger.rows import (
     BEGINNING,
@@ -17,23 +21,37 @@ from ratings.ledger.rows import (
     StoredRating,
     fact_of,
 )
+from ratings.ledger.segments import exact_column
 from ratings.models import Game, GameState, PlayerStatus, Status
 from ratings.systems.match import Skill
 from ratings.systems.replay import PAIR_WINDOW, Change, Entry, PlayedMatch, Recent, Standing
 
 
-def lock_games(slugs: Collection[str]) -> dict[str, GameState]:
+def lock_games(slugs: Collection[str], *, seconds: float | None = None) -> dict[str, GameState]:
     """The games' states by slug, locked until the transaction ends; always in id order.
 
-    Unknown slugs are left out.
+    Unknown slugs are left out. OperationalError where a lock is not to be had in so many seconds.
     """
-    states = (
-        GameState.objects.select_for_update(of=("self",))
-        .filter(game__slug__in=slugs)
-        .select_related("game")
-        .order_by("game_id")
-    )
+    with connection.cursor() as cursor:
+        if seconds is not None:
+            cursor.execute(
+                "SELECT set_config('lock_timeout', %s, true)", [f"{seconds * 1000:.0f}ms"]
+            )
+        states = list(_states(slugs).select_for_update(of=("self",)))
+        if seconds is not None:
+            # What is waited for later, such as a player that another game makes, takes no part.
+            cursor.execute("SET LOCAL lock_timeout TO DEFAULT")
     return {state.game.slug: state for state in states}
+
+
+def read_states(slugs: Collection[str]) -> dict[str, GameState]:
+    """The games' states by slug, not locked."""
+    return {state.game.slug: state for state in _states(slugs)}
+
+
+def _states(slugs: Collection[str]) -> QuerySet[GameState]:
+    states = GameState.objects.filter(game__slug__in=slugs)
+    return states.select_related("game").order_by("game_id")
 
 
 def newest_position(game: Game) -> Position | None:
@@ -103,6 +121,82 @@ def read_history(game: Game, since: Position = BEGINNING) -> Iterator[StoredMatc
                 changes.append(Change(row[5], row[9:12], row[12:15]))
         if current is not None:
             yield _stored_match(current, entries, changes)
+
+
+def read_waiting(game: Game, since: Position = BEGINNING) -> list[PlayedMatch]:
+    """The matches that wait outside the game's history, of those that belong after a position."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT m.id, m.played_at, m.termination, p.player_id, p.team, p.place, p.owner_id
+              FROM ratings_match m JOIN ratings_participation p ON p.match_id = m.id
+             WHERE m.game_id = %s AND m.status = 'waiting' AND (m.played_at, m.id) >= (%s, %s)
+             ORDER BY m.played_at, m.id, p.id
+            """,
+            [game.pk, *since],
+        )
+        return _played_matches(cursor)
+
+
+class FullMatch(NamedTuple):
+    """A stored match with all that staff may correct. `points` are by team number."""
+
+    match: PlayedMatch
+    status: str
+    termination: str
+    points: dict[int, Decimal | None]
+
+
+def read_matches(game: Game, ids: Collection[int]) -> dict[int, FullMatch]:
+    """These matches of the game, by id; those of other games are left out."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT m.id, m.played_at, m.termination, m.status,
+                   p.player_id, p.team, p.place, p.owner_id, p.points
+              FROM ratings_match m JOIN ratings_participation p ON p.match_id = m.id
+             WHERE m.game_id = %s AND m.id = ANY(%s)
+             ORDER BY m.id, p.id
+            """,
+            [game.pk, list(ids)],
+        )
+        found = {}
+        for (match_id, played_at, termination, status), group in groupby(
+            cursor, key=itemgetter(0, 1, 2, 3)
+        ):
+            parts = list(group)
+            fact = fact_of(termination, is_void=status == Status.VOID)
+            entries = [Entry(*part[4:8]) for part in parts]
+            found[match_id] = FullMatch(
+                PlayedMatch(played_at, entries, fact, match_id),
+                status,
+                termination,
+                {part[5]: part[8] for part in parts},
+            )
+        return found
+
+
+def _played_matches(rows: Iterable[tuple[Any, ...]]) -> list[PlayedMatch]:
+    matches = []
+    for (match_id, played_at, termination), parts in groupby(rows, key=itemgetter(0, 1, 2)):
+        entries = [Entry(*part[3:]) for part in parts]
+        matches.append(PlayedMatch(played_at, entries, fact_of(termination), match_id))
+    return matches
+
+
+def position_before_newest(game: Game, count: int) -> Position:
+    """Where the newest so many matches of a game's history begin; the beginning if it has less."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT played_at, id FROM ratings_match
+             WHERE game_id = %s AND status <> 'waiting'
+             ORDER BY played_at DESC, id DESC OFFSET %s LIMIT 1
+            """,
+            [game.pk, count],
+        )
+        row = cursor.fetchone()
+    return Position(row[0], row[1] + 1) if row else BEGINNING
 
 
 def _stored_match(
@@ -209,6 +303,23 @@ def read_recent(game: Game, position: Position, wanted: Collection[tuple[int, ..
         for played_at, players in cursor:
             recent.add(played_at, tuple(players))
     return recent
+
+
+def read_top(
+    game: Game, system: str, count: int, without: Collection[int] = ()
+) -> dict[int, tuple[int, float]]:
+    """(shown number, exact rating) of the first players on a board, by id, the best first."""
+    exact = exact_column(system)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"""
+            SELECT player_id, {exact}_shown, {exact} FROM ratings_rating
+             WHERE game_id = %s AND is_listed AND player_id <> ALL(%s)
+             ORDER BY {exact}_shown DESC, {exact} DESC, player_id LIMIT %s
+            """,
+            [game.pk, list(without), count],
+        )
+        return {row[0]: row[1:] for row in cursor}
 
 
 def read_listing_facts(players: Collection[int]) -> dict[int, tuple[bool, bool]]:

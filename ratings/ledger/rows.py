@@ -54,6 +54,20 @@ class NewMatch:
     points: Mapping[int, Decimal | None]
 
 
+class EditedMatch(NamedTuple):
+    """A stored match whose facts change: what history said of it and what it is to say.
+
+    `termination` and `points` (by team number) go with the new form. `is_rebuilt` tells that more
+    changes than whether it counts: its time, its end, who played, or their places and points.
+    """
+
+    was: PlayedMatch
+    match: PlayedMatch
+    termination: str
+    points: Mapping[int, Decimal | None]
+    is_rebuilt: bool
+
+
 @dataclass(frozen=True, slots=True)
 class StoredRating:
     """A player's row in `Rating`, and what decides whether it is listed."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from django.db import connection
@@ -13,24 +14,30 @@ from ratings.ledger.reading import read_listing_facts
 from ratings.ledger.rows import (
     ROWS_AT_A_TIME,
     SKILL_COLUMNS,
+    EditedMatch,
     NewMatch,
     StoredRating,
     is_recent,
     status_of,
 )
 from ratings.ledger.segments import Move, keep_segments, make_all_segments
-from ratings.models import Game, GameState, System
+from ratings.models import Game, GameState, Status, System
 from ratings.systems import decay
 from ratings.systems.engine import engine
 from ratings.systems.openskill import displayed_rating
-from ratings.systems.replay import Outcome, Standing
+from ratings.systems.replay import Outcome, PlayedMatch, Standing
 
 CHANNEL = "naiply"
 """NOTIFY channel; the payload is `<game slug> <version>`, delivered at commit."""
 
 
 def insert_matches(game: Game, new: Sequence[NewMatch], outcomes: Mapping[int, Outcome]) -> None:
-    """Stores matches with their ledger rows. `outcomes` is by match id."""
+    """Stores matches with their ledger rows. `outcomes` is by match id.
+
+    A match without an outcome is stored as waiting: outside history, its numbers empty.
+    """
+    if not new:
+        return
     _copy(
         "ratings_match",
         {
@@ -55,13 +62,29 @@ def insert_matches(game: Game, new: Sequence[NewMatch], outcomes: Mapping[int, O
                 stored.match.played_at,
                 stored.received_at,
                 stored.termination,
-                *status_of(outcomes[stored.match.id].reason),
+                *_status(outcomes.get(stored.match.id)),
                 stored.report,
                 sorted([entry.player for entry in stored.match.entries]),
             )
             for stored in new
         ),
     )
+    _insert_participations(
+        game,
+        (
+            (stored.match, stored.points, _skills(outcomes.get(stored.match.id), stored.match))
+            for stored in new
+        ),
+    )
+
+
+def _insert_participations(
+    game: Game,
+    rows: Iterable[
+        tuple[PlayedMatch, Mapping[int, Decimal | None], Sequence[tuple[float | None, ...]]]
+    ],
+) -> None:
+    """Ledger rows of matches: each with the points of its teams and its players' six numbers."""
     _copy(
         "ratings_participation",
         {
@@ -77,22 +100,51 @@ def insert_matches(game: Game, new: Sequence[NewMatch], outcomes: Mapping[int, O
         },
         (
             (
-                outcome.match.id,
+                match.id,
                 game.pk,
-                outcome.match.played_at,
+                match.played_at,
                 player,
                 owner,
                 team,
                 place,
-                stored.points[team],
-                *skills,
+                points[team],
+                *numbers,
             )
-            for stored in new
-            for outcome in (outcomes[stored.match.id],)
-            for (player, team, place, owner), skills in zip(
-                outcome.match.entries, _skills(outcome), strict=True
-            )
+            for match, points, skills in rows
+            for (player, team, place, owner), numbers in zip(match.entries, skills, strict=True)
         ),
+    )
+
+
+def edit_matches(game: Game, edits: Iterable[EditedMatch]) -> None:
+    """Writes the new facts of matches that are rebuilt; their six numbers follow later."""
+    rebuilt = [edit for edit in edits if edit.is_rebuilt]
+    if not rebuilt:
+        return
+    ids = [edit.match.id for edit in rebuilt]
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM ratings_participation WHERE match_id = ANY(%s)", [ids])
+        cursor.execute(
+            """
+            UPDATE ratings_match
+               SET played_at = new.played_at, termination = new.termination,
+                   players = new.players::bigint[]
+              FROM unnest(%s::bigint[], %s::timestamptz[], %s::text[], %s::text[])
+                   AS new (id, played_at, termination, players)
+             WHERE ratings_match.id = new.id
+            """,
+            [
+                ids,
+                [edit.match.played_at for edit in rebuilt],
+                [edit.termination for edit in rebuilt],
+                [
+                    "{" + ",".join(str(e.player) for e in sorted(edit.match.entries)) + "}"
+                    for edit in rebuilt
+                ],
+            ],
+        )
+    _insert_participations(
+        game, ((edit.match, edit.points, _skills(None, edit.match)) for edit in rebuilt)
     )
 
 
@@ -109,45 +161,107 @@ def _copy(table: str, columns: Mapping[str, str], rows: Iterable[tuple[Any, ...]
 
 def update_matches(outcomes: Iterable[Outcome]) -> None:
     """Rewrites the status and the ledger rows of matches that are stored already."""
-    outcomes = list(outcomes)
-    statuses = [(outcome.match.id, *status_of(outcome.reason)) for outcome in outcomes]
-    rows = [
-        (outcome.match.id, entry.player, *skills)
-        for outcome in outcomes
-        for entry, skills in zip(outcome.match.entries, _skills(outcome), strict=True)
-    ]
+    statuses, rows = rows_of(outcomes)
     with connection.cursor() as cursor:
-        for part in _parts(statuses):
+        for status_part in _parts(statuses):
             cursor.execute(
-                """
-                UPDATE ratings_match SET status = new.status, reason = new.reason
-                  FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS new (id, status, reason)
-                 WHERE ratings_match.id = new.id
-                   AND (ratings_match.status, ratings_match.reason) <> (new.status, new.reason)
-                """,
-                _columns(part),
+                _UPDATE_STATUSES.format(
+                    "unnest(%s::bigint[], %s::text[], %s::text[]) AS new (id, status, reason)"
+                ),
+                _columns(status_part),
             )
         for part in _parts(rows):
             cursor.execute(
-                """
-                UPDATE ratings_participation
-                   SET elo_before = new.elo_before, mu_before = new.mu_before,
-                       sigma_before = new.sigma_before, elo_after = new.elo_after,
-                       mu_after = new.mu_after, sigma_after = new.sigma_after
-                  FROM unnest(%s::bigint[], %s::bigint[], %s::float8[], %s::float8[],
-                              %s::float8[], %s::float8[], %s::float8[], %s::float8[])
-                       AS new (match_id, player_id, elo_before, mu_before, sigma_before,
-                               elo_after, mu_after, sigma_after)
-                 WHERE ratings_participation.match_id = new.match_id
-                   AND ratings_participation.player_id = new.player_id
-                """,
+                _UPDATE_LEDGER.format(
+                    "unnest(%s::bigint[], %s::bigint[], %s::float8[], %s::float8[], %s::float8[],"
+                    " %s::float8[], %s::float8[], %s::float8[]) AS new (match_id, player_id,"
+                    f" {', '.join(SKILL_COLUMNS)})"
+                ),
                 _columns(part),
             )
 
 
-def _skills(outcome: Outcome) -> list[tuple[float | None, ...]]:
-    if not outcome.changes:
-        return [(None,) * 6] * len(outcome.match.entries)
+def rows_of(
+    outcomes: Iterable[Outcome],
+) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
+    """(id, status, reason) of each match, and (match, player, six numbers) of each entry."""
+    statuses: list[tuple[Any, ...]] = []
+    rows: list[tuple[Any, ...]] = []
+    for outcome in outcomes:
+        match = outcome.match
+        statuses.append((match.id, *status_of(outcome.reason)))
+        for entry, skills in zip(match.entries, _skills(outcome, match), strict=True):
+            rows.append((match.id, entry.player, *skills))
+    return statuses, rows
+
+
+_UPDATE_STATUSES = """
+    UPDATE ratings_match SET status = new.status, reason = new.reason
+      FROM {}
+     WHERE ratings_match.id = new.id
+       AND (ratings_match.status, ratings_match.reason) <> (new.status, new.reason)
+"""
+
+_UPDATE_LEDGER = f"""
+    UPDATE ratings_participation SET {", ".join(f"{name} = new.{name}" for name in SKILL_COLUMNS)}
+      FROM {{}}
+     WHERE ratings_participation.match_id = new.match_id
+       AND ratings_participation.player_id = new.player_id
+"""
+
+
+class Staged:
+    """Outcomes put aside in temporary tables of this connection until they may be written."""
+
+    def add(self, outcomes: Iterable[Outcome]) -> None:
+        statuses, rows = rows_of(outcomes)
+        _copy(
+            "staged_match",
+            {"id": "int8", "status": "text", "reason": "text"},
+            statuses,
+        )
+        _copy(
+            "staged_participation",
+            {
+                "match_id": "int8",
+                "player_id": "int8",
+                **dict.fromkeys(SKILL_COLUMNS, "float8"),
+            },
+            rows,
+        )
+
+    def write(self) -> None:
+        """Puts them into the ledger, in two statements."""
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE staged_match, staged_participation")
+            cursor.execute(_UPDATE_STATUSES.format("staged_match AS new"))
+            cursor.execute(_UPDATE_LEDGER.format("staged_participation AS new"))
+
+
+def stage() -> Staged:
+    """An empty place to put outcomes aside. Not inside a transaction that only reads."""
+    with connection.cursor() as cursor:
+        for table, columns in (
+            ("staged_match", "id bigint, status text, reason text"),
+            (
+                "staged_participation",
+                "match_id bigint, player_id bigint, "
+                + ", ".join(f"{name} float8" for name in SKILL_COLUMNS),
+            ),
+        ):
+            cursor.execute(f"DROP TABLE IF EXISTS pg_temp.{table}")
+            cursor.execute(f"CREATE TEMPORARY TABLE {table} ({columns})")
+    return Staged()
+
+
+def _status(outcome: Outcome | None) -> tuple[str, str]:
+    return (Status.WAITING.value, "") if outcome is None else status_of(outcome.reason)
+
+
+def _skills(outcome: Outcome | None, match: PlayedMatch) -> Sequence[tuple[float | None, ...]]:
+    """The six numbers of each entry of a match; empty without an outcome, or unrated."""
+    if outcome is None or not outcome.changes:
+        return [(None,) * 6] * len(match.entries)
     return [(*change.before, *change.after) for change in outcome.changes]
 
 
@@ -273,18 +387,19 @@ def recount(game: Game) -> None:
     make_all_segments(game)
 
 
-def announce(state: GameState) -> None:
+def announce(state: GameState, *, is_rewrite: bool = False) -> None:
     """Moves the game's version on, and tells every process that listens, at commit.
 
     The engine stays the one that computed the first numbers, until all are computed anew.
     """
     state.version += 1
+    state.rewrites += is_rewrite
     state.engine = state.engine or engine()
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE ratings_gamestate SET version = %s, decayed_to = %s, engine = %s"
-            " WHERE game_id = %s",
-            [state.version, state.decayed_to, state.engine, state.game_id],
+            "UPDATE ratings_gamestate SET version = %s, rewrites = %s, decayed_to = %s,"
+            " engine = %s WHERE game_id = %s",
+            [state.version, state.rewrites, state.decayed_to, state.engine, state.game_id],
         )
         cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, f"{state.game.slug} {state.version}"])
 

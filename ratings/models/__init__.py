@@ -1,3 +1,9 @@
+from ratings.models.correction import (
+    CorrectedMatch,
+    Correction,
+    CorrectionKind,
+    CorrectionReason,
+)
 from ratings.models.game import Game, GameState
 from ratings.models.match import Match, Participation, Reason, Status, Termination
 from ratings.models.player import Bot, BotVersion, Difficulty, Player, PlayerAlias, PlayerStatus
@@ -8,6 +14,10 @@ from ratings.models.user import User
 __all__ = [
     "Bot",
     "BotVersion",
+    "CorrectedMatch",
+    "Correction",
+    "CorrectionKind",
+    "CorrectionReason",
     "Difficulty",
     "Game",
     "GameState",

@@ -118,11 +118,39 @@ class Game(models.Model):
                 return True
         return False
 
+    def shape_problems(self, team_sizes: Sequence[int]) -> list[str]:
+        """Why teams of these sizes cannot play the game, in the reader's language."""
+        players = sum(team_sizes)
+        if not self.min_players <= players <= self.max_players:
+            return [
+                gettext(
+                    "Unexpected number of players, %(players)d: %(game)s has %(fewest)d to "
+                    "%(most)d."
+                )
+                % {
+                    "players": players,
+                    "game": self.slug,
+                    "fewest": self.min_players,
+                    "most": self.max_players,
+                }
+            ]
+        if not self.allows(team_sizes):
+            return [
+                gettext("Unexpected teams of %(sizes)s players: %(game)s is played %(shapes)s.")
+                % {
+                    "sizes": " v ".join(map(str, team_sizes)),
+                    "game": self.slug,
+                    "shapes": ", ".join(self.shapes),
+                }
+            ]
+        return []
+
 
 class GameState(models.Model):
     """The row that every writer of a game locks first; there is one writer per game.
 
     `version` grows by one with each committed change that a reader could see.
+    `rewrites` counts those changes that touched what was history already.
     `decayed_to` is a Monday 00:00 UTC that only grows: what `Rating.sigma` is projected to.
     `engine` names the rules and the maths library that computed the stored numbers.
     """
@@ -131,6 +159,7 @@ class GameState(models.Model):
         Game, on_delete=models.PROTECT, primary_key=True, related_name="state"
     )
     version = models.PositiveBigIntegerField(_("version"), default=0)
+    rewrites = models.PositiveBigIntegerField(_("rewrites"), default=0)
     decayed_to = models.DateTimeField(_("decayed to"), default=current_monday)
     engine = models.CharField(_("engine"), max_length=64, blank=True)
 

@@ -96,6 +96,11 @@ class Match(models.Model):
                 name="match_pair_limit",
                 condition=Q(status=Status.RATED),
             ),
+            models.Index(
+                fields=["game", "played_at", "id"],
+                name="match_waiting",
+                condition=Q(status=Status.WAITING),
+            ),
         ]
 
     def __str__(self) -> str:

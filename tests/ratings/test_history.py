@@ -514,7 +514,8 @@ def test_rerating_reads_no_waiting_match(brisca, source):
         status="waiting", reason="", termination="normal"
     )
 
-    record(duel("b", "a", today(9)), source=source)
+    with transaction.atomic():
+        history.rerate(locked(brisca), since=Position(today(9)))
 
     assert "c" not in ratings_of(brisca)
     assert Match.objects.get(external_id="waiting").status == "waiting"

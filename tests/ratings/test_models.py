@@ -12,6 +12,8 @@ from django.db.models import CheckConstraint, F, ProtectedError, UniqueConstrain
 from ratings.models import (
     Bot,
     BotVersion,
+    CorrectedMatch,
+    Correction,
     Game,
     GameState,
     Match,
@@ -57,6 +59,10 @@ def stored():
         people=1,
         bots=0,
     )
+    correction = Correction.objects.create(
+        game=Game.objects.get(slug="brisca"), kind="void", reason="forged", rerated=0
+    )
+    CorrectedMatch.objects.create(correction=correction, match=a_match().get(), before={}, after={})
 
 
 def rated_part():
@@ -223,6 +229,10 @@ REFUSED = {
     "alias_key_not_empty": [lambda: copy(all_of(PlayerAlias), key="")],
     "bot_difficulty_known": [lambda: update(all_of(Bot), difficulty="harder")],
     "bot_version_label_once": [lambda: copy(all_of(BotVersion))],
+    # Corrections
+    "correction_kind_known": [lambda: update(all_of(Correction), kind="delete")],
+    "correction_reason_known": [lambda: update(all_of(Correction), reason="because")],
+    "corrected_once_at_a_time": [lambda: copy(all_of(CorrectedMatch))],
     # Games
     "game_player_counts": [
         lambda: update(Game.objects.filter(slug="brisca"), min_players=1),

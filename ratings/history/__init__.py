@@ -1,0 +1,55 @@
+"""The one way to rewrite history, and the proof that what is stored equals its replay.
+
+A match that belongs earlier than the newest one of its game re-rates the game from there on, as
+if it had been known in time; so does a match that is voided, restored or corrected. A match at
+the end is the same thing with nothing after it.
+"""
+
+from ratings.history.changes import (
+    HistoryMoved,
+    Mover,
+    Preview,
+    carry_out,
+    correct_match,
+    find_matches,
+    preview,
+    restore_matches,
+    void_matches,
+)
+from ratings.history.proposals import Correct, CorrectTeam, Proposal, correct, restore, void
+from ratings.history.rerating import (
+    Rerating,
+    Rerun,
+    Rewrite,
+    rerate,
+    rerate_from_snapshot,
+    rerate_from_start,
+)
+from ratings.history.verification import MOST_DIFFERENCES, Verification, verify
+
+__all__ = [
+    "MOST_DIFFERENCES",
+    "Correct",
+    "CorrectTeam",
+    "HistoryMoved",
+    "Mover",
+    "Preview",
+    "Proposal",
+    "Rerating",
+    "Rerun",
+    "Rewrite",
+    "Verification",
+    "carry_out",
+    "correct",
+    "correct_match",
+    "find_matches",
+    "preview",
+    "rerate",
+    "rerate_from_snapshot",
+    "rerate_from_start",
+    "restore",
+    "restore_matches",
+    "verify",
+    "void",
+    "void_matches",
+]
