@@ -49,7 +49,7 @@ def answer(
     Its context is read only when it has to be rendered.
     """
     is_partial = bool(part) and is_part(request)
-    etag = "" if is_partial else _etag(request, shell, facts)
+    etag = "" if is_partial else page_etag(request, shell, facts)
     response = get_conditional_response(request, etag=etag) if etag else None
     if response is None:
         name = f"{template}#{part}" if is_partial else template
@@ -70,12 +70,19 @@ def _set_caching(response: HttpResponse, *, is_part: bool) -> None:
         patch_cache_control(response, private=True, no_cache=True)
 
 
-def _etag(request: HttpRequest, shell: Shell, facts: tuple[Any, ...]) -> str:
+def page_etag(
+    request: HttpRequest, shell: Shell, facts: tuple[Any, ...], at: datetime | None = None
+) -> str:
+    """Names the whole page that a reader gets at that moment (default: now).
+
+    It follows from `facts` and from the release, the language, the address, the day (UTC) and
+    what stands around every page.
+    """
     around_it = (
         release(),
         get_language(),
         request.path,
-        datetime.now(UTC).date(),
+        (at or datetime.now(UTC)).date(),
         shell.is_demo,
         [(game.slug, game.name) for game in shell.games],
     )

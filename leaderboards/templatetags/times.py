@@ -9,6 +9,7 @@ from django.utils.dateformat import format as format_date
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.timezone import localtime
+from django.utils.translation import pgettext
 
 register = template.Library()
 
@@ -16,13 +17,14 @@ register = template.Library()
 @register.simple_tag
 def moment(value: datetime) -> SafeString:
     """Day and time, such as 29 Nov 2026, 19:00 CET."""
-    return _element(value, "j M Y, H:i T")
+    # Translators: day, month (b: not capitalised), year, and time with zone, in Django's letters.
+    return _element(value, pgettext("date format", "j M Y, H:i T"))
 
 
 @register.simple_tag
 def day(value: datetime) -> SafeString:
     """The day only; what shows it says of which zone."""
-    return _element(value, "j M Y")
+    return _element(value, pgettext("date format", "j M Y"))
 
 
 def _element(value: datetime, form: str) -> SafeString:

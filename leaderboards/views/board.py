@@ -60,7 +60,7 @@ def _sought_rating(question: BoardQuestion) -> Rating | None:
     """The listed rating of whoever the question is about, if it is about anybody."""
     if not question.around:
         return None
-    ratings = Rating.objects.filter(game=question.game, is_listed=True)
+    ratings = Rating.objects.filter(game=question.game, is_listed=True).select_related("player")
     if question.kind != Kind.EVERYONE:
         ratings = ratings.filter(is_bot=question.kind == Kind.BOTS)
     return ratings.filter(player__handle_key=fold(question.around)).first()
