@@ -10,12 +10,14 @@ from typing import Any
 from django.apps import apps
 from django.db import transaction
 
+from ratings import ledger
 from ratings.ledger import SKILL_COLUMNS
 from ratings.models import (
     Game,
     GameState,
     Match,
     Participation,
+    Player,
     PointsCount,
     Rating,
     Source,
@@ -100,6 +102,41 @@ def record(*reports: Report, source: Source, at: datetime = NOW) -> list[Receipt
     receipts = record_matches(reports, source=source, at=at)
     assert {receipt.answer for receipt in receipts} <= {Answer.RECORDED}, receipts
     return receipts
+
+
+def seat(
+    game, elo=1200.0, *, mu=25.0, sigma=8.0, is_bot=False, is_listed=True, handle=None
+) -> Rating:
+    """A rating for `fill_board`, of a player of its own."""
+    return Rating(
+        game=game,
+        player=Player(handle=handle or "", is_bot=is_bot),
+        elo=elo,
+        mu=mu,
+        sigma_settled=sigma,
+        sigma=sigma,
+        won=1,
+        peak_elo=max(elo, 2000.0),
+        peak_at=NOW,
+        last_played_at=NOW,
+        is_bot=is_bot,
+        is_listed=is_listed,
+    )
+
+
+def fill_board(game: Game, *seats: Rating) -> None:
+    """Seats players at a board, and counts them as recording would have."""
+    first = Player.objects.count()
+    for number, rating in enumerate(seats, start=first):
+        player = rating.player
+        player.handle = player.handle or f"p{number}"
+        player.handle_key = player.handle_skeleton = player.handle
+        player.name = player.handle
+    Player.objects.bulk_create(rating.player for rating in seats)
+    for rating in seats:
+        rating.player_id = rating.player.pk
+    Rating.objects.bulk_create(seats)
+    ledger.recount(game)
 
 
 @contextmanager

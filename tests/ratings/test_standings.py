@@ -10,10 +10,20 @@ from django.test.utils import CaptureQueriesContext
 
 from ratings import history, ledger
 from ratings.ledger import checks, segments
-from ratings.models import Game, Player, Rating, TieSegment
+from ratings.models import Player, Rating, TieSegment
 from ratings.standings import PAGE_SIZE, Board, Row, Standing, leaders, standings_of
 from ratings.systems.openskill import displayed_rating
-from tests.ratings.builders import NOW, draw, duel, make_source, open_game, record, today
+from tests.ratings.builders import (
+    NOW,
+    draw,
+    duel,
+    fill_board,
+    make_source,
+    open_game,
+    record,
+    seat,
+    today,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -24,41 +34,6 @@ KINDS = ["everyone", "people", "bots"]
 @pytest.fixture
 def brisca():
     return open_game("brisca")
-
-
-def seat(
-    game, elo=1200.0, *, mu=25.0, sigma=8.0, is_bot=False, is_listed=True, handle=None
-) -> Rating:
-    """A rating for `fill_board`, of a player of its own."""
-    return Rating(
-        game=game,
-        player=Player(handle=handle or "", is_bot=is_bot),
-        elo=elo,
-        mu=mu,
-        sigma_settled=sigma,
-        sigma=sigma,
-        won=1,
-        peak_elo=max(elo, 2000.0),
-        peak_at=NOW,
-        last_played_at=NOW,
-        is_bot=is_bot,
-        is_listed=is_listed,
-    )
-
-
-def fill_board(game: Game, *seats: Rating) -> None:
-    """Seats players at a board, and counts them as recording would have."""
-    first = Player.objects.count()
-    for number, rating in enumerate(seats, start=first):
-        player = rating.player
-        player.handle = player.handle or f"p{number}"
-        player.handle_key = player.handle_skeleton = player.handle
-        player.name = player.handle
-    Player.objects.bulk_create(rating.player for rating in seats)
-    for rating in seats:
-        rating.player_id = rating.player.pk
-    Rating.objects.bulk_create(seats)
-    ledger.recount(game)
 
 
 def expected_rows(board: Board) -> list[tuple[int, int, int]]:
