@@ -158,9 +158,11 @@ def test_run_after_a_killed_one_and_the_death_of_a_child(start, port):
 
     # The children notice, and the next run waits for them: the port and the jobs are theirs.
     run = start(port)
+    run.wait_for("Starting the database")
+    killed.reader.join(timeout=0.5)
+    assert not killed.reader.is_alive()
     run.wait_for("Ctrl-C ends it")
     assert is_serving(port)
-    killed.wait_for_end()
 
     os.kill(run.children()["web"], signal.SIGKILL)
     assert run.wait_for_end() == 1
