@@ -1,6 +1,7 @@
 """`make run`, as the process that it starts, with an embedded database of its own."""
 
 import contextlib
+import fcntl
 import os
 import queue
 import re
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from naiply import embedded
+from naiply import development, embedded
 from naiply.local import PROJECT_FOLDER
 from tests.mode import bare_environment
 
@@ -158,15 +159,26 @@ def test_run_after_a_killed_one_and_the_death_of_a_child(start, port):
 
     # The children notice, and the next run waits for them: the port and the jobs are theirs.
     run = start(port)
-    run.wait_for("Starting the database")
-    killed.reader.join(timeout=0.5)
-    assert not killed.reader.is_alive()
     run.wait_for("Ctrl-C ends it")
     assert is_serving(port)
+    killed.wait_for_end()
 
     os.kill(run.children()["web"], signal.SIGKILL)
     assert run.wait_for_end() == 1
     assert "The web server ended by itself (exit code -9); the rest ends too.\n" in run.output
+
+
+def test_run_does_not_start_beside_what_is_left_of_another(folder, monkeypatch):
+    monkeypatch.setattr(development, "END_SECONDS", 0.2)
+    folder.mkdir()
+    with (folder / "children.lock").open("w") as left_over:
+        fcntl.flock(left_over, fcntl.LOCK_EX)
+
+        with (
+            pytest.raises(development.CannotRun, match="still alive"),
+            development.only_run_of_this_folder(),
+        ):
+            pytest.fail("it started")
 
 
 def test_taken_port_is_one_line(start):
