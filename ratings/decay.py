@@ -38,6 +38,21 @@ def _decay_game(slug: str, monday: datetime) -> int:
     return changed
 
 
+@transaction.atomic
+def relist_game(game: Game) -> int:
+    """Puts players on the game's board or off it by its `idle_days`, which staff changed.
+
+    At once and not from the next Monday on: what is stored always equals a replay. Returns how
+    many ratings changed; takes the game's lock.
+    """
+    state = ledger.lock_games([game.slug])[game.slug]
+    changed = _project(state)
+    if changed:
+        ledger.recount(state.game)
+    ledger.announce(state)
+    return changed
+
+
 def _project(state: GameState) -> int:
     """Sets sigma and is_listed of every rating to what they are at `decayed_to`.
 

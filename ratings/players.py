@@ -9,7 +9,17 @@ from hashlib import blake2b
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 
-from ratings.models import Bot, Player, PlayerAlias, PlayerStatus, Source, User
+from ratings import ledger
+from ratings.models import (
+    Bot,
+    Game,
+    Participation,
+    Player,
+    PlayerAlias,
+    PlayerStatus,
+    Source,
+    User,
+)
 from ratings.names import LONGEST_HANDLE, UNNAMED, fold, skeleton, suggest_handle, validate_name
 
 
@@ -132,6 +142,24 @@ def _insert_aliases(source: Source, aliases: Iterable[tuple[str, str, int]]) -> 
         PlayerAlias(source=source, key=key, external_id=external_id, player_id=player)
         for key, external_id, player in aliases
     )
+
+
+@transaction.atomic
+def rename_player(player: Player, *, name: str) -> None:
+    """Shows the player under another name. ValidationError where it is not valid."""
+    player.name = name
+    player.full_clean()
+    announce_player(player)
+    player.save(update_fields=["name"])
+
+
+@transaction.atomic
+def announce_player(player: Player) -> None:
+    """Moves on the version of every game that shows the player, whose locks it takes."""
+    played = Participation.objects.filter(player=player).values("game").distinct()
+    states = ledger.lock_games(Game.objects.filter(pk__in=played).values_list("slug", flat=True))
+    for state in states.values():
+        ledger.announce(state)
 
 
 @transaction.atomic

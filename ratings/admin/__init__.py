@@ -1,0 +1,24 @@
+from django.contrib import admin
+from django.utils.translation import gettext_lazy as _
+
+from ratings.admin.bot import BotAdmin
+from ratings.admin.game import GameAdmin
+from ratings.admin.match import MatchAdmin
+from ratings.admin.player import PlayerAdmin
+from ratings.admin.rating import RatingAdmin
+from ratings.admin.source import SourceAdmin
+from ratings.admin.user import UserAdmin
+
+__all__ = [
+    "BotAdmin",
+    "GameAdmin",
+    "MatchAdmin",
+    "PlayerAdmin",
+    "RatingAdmin",
+    "SourceAdmin",
+    "UserAdmin",
+]
+
+admin.site.site_header = _("Naiply administration")
+admin.site.site_title = _("Naiply administration")
+admin.site.index_title = _("The card room")

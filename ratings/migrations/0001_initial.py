@@ -152,7 +152,7 @@ class Migration(migrations.Migration):
                     models.PositiveIntegerField(
                         blank=True,
                         default=180,
-                        help_text="A player whose last rated match is older leaves the board until the next one. Empty: never. Takes effect with the next weekly decay.",
+                        help_text="A player whose last rated match is older leaves the board until the next one. Empty: never. Takes effect at once.",
                         null=True,
                         verbose_name="idle days",
                     ),

@@ -66,7 +66,7 @@ class Game(models.Model):
         default=180,
         help_text=_(
             "A player whose last rated match is older leaves the board until the next one. "
-            "Empty: never. Takes effect with the next weekly decay."
+            "Empty: never. Takes effect at once."
         ),
     )
     play_url = models.URLField(_("address to play at"), blank=True)
