@@ -82,11 +82,11 @@ def record_matches(
         may_create_players = source.may_create_players
     recorder = _Recorder(source, at, max_age, may_create_players, may_wait)
     try:
-        return _try_twice(lambda: recorder.record(reports))
+        return _try_again(lambda: recorder.record(reports))
     except OperationalError as error:
         if _sqlstate(error) != LOCK_NOT_AVAILABLE:
             raise
-    return _try_twice(lambda: recorder.put_aside(reports))
+    return _try_again(lambda: recorder.put_aside(reports))
 
 
 def fold_waiting(game: Game) -> int:
@@ -117,14 +117,22 @@ DEADLOCK_DETECTED = "40P01"
 UNIQUE_VIOLATION = "23505"
 
 
-def _try_twice(record: Callable[[], list[Receipt]]) -> list[Receipt]:
-    try:
-        with transaction.atomic():
-            return record()
-    except (IntegrityError, OperationalError) as error:
-        if not _is_worth_another_try(error):
-            raise
-    # The other writer has committed by now, so the second look sees what it did.
+TRIES = 5
+
+
+def _try_again(record: Callable[[], list[Receipt]]) -> list[Receipt]:
+    """What `record` returns, tried again where another writer was in the way.
+
+    After a unique violation the other one has committed, and the next look sees what it did.
+    After a deadlock it has not yet, and may still be met once more.
+    """
+    for _ in range(TRIES - 1):
+        try:
+            with transaction.atomic():
+                return record()
+        except (IntegrityError, OperationalError) as error:
+            if not _is_worth_another_try(error):
+                raise
     with transaction.atomic():
         return record()
 

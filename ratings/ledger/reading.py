@@ -96,7 +96,10 @@ _HISTORY = """
 def _streaming_cursor(query: str, params: Sequence[Any]) -> Iterator[Iterable[tuple[Any, ...]]]:
     """Rows from a server-side cursor; memory stays the same however many there are."""
     connection.ensure_connection()
-    with connection.connection.cursor(name="naiply_history", binary=True) as cursor:
+    with (
+        connection.wrap_database_errors,
+        connection.connection.cursor(name="naiply_history", binary=True) as cursor,
+    ):
         cursor.itersize = ROWS_AT_A_TIME
         cursor.execute(query, params)
         yield cursor

@@ -151,6 +151,7 @@ def edit_matches(game: Game, edits: Iterable[EditedMatch]) -> None:
 def _copy(table: str, columns: Mapping[str, str], rows: Iterable[tuple[Any, ...]]) -> None:
     """Sends rows by COPY, in the binary format: the floats go as they are, and it is faster."""
     with (
+        connection.wrap_database_errors,  # which Django's cursor does for execute only
         connection.cursor() as cursor,
         cursor.copy(f"COPY {table} ({', '.join(columns)}) FROM STDIN (FORMAT BINARY)") as copy,
     ):
