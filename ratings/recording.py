@@ -270,11 +270,10 @@ class _Recorder:
     def _time_problems(self, report: Report) -> list[str]:
         if report.played_at is None:
             return []
-        shown = {"played_at": _iso(report.played_at), "now": _iso(self.at)}
         if report.played_at > self.at + CLOCK_TOLERANCE:
             return [
                 _("Unexpected played_at %(played_at)s: it is in the future, now is %(now)s.")
-                % shown
+                % {"played_at": _iso(report.played_at), "now": _iso(self.at)}
             ]
         if self.max_age is not None and report.played_at < self.at - self.max_age:
             return [
@@ -282,7 +281,7 @@ class _Recorder:
                     "Unexpected played_at %(played_at)s: it is more than %(days)d days ago. "
                     "Older results can be imported by staff."
                 )
-                % {"days": self.max_age.days, **shown}
+                % {"played_at": _iso(report.played_at), "days": self.max_age.days}
             ]
         return []
 

@@ -127,7 +127,7 @@ class Replay:
 
     def rate(self, match: PlayedMatch) -> Outcome:
         """The outcome of the next match of history; its players' standings move on."""
-        players = tuple(sorted(entry.player for entry in match.entries))
+        players = tuple(sorted([entry.player for entry in match.entries]))
         reason = self._reason_not_to_rate(match, players)
         if reason:
             return Outcome(match, reason, ())
@@ -137,10 +137,10 @@ class Replay:
             teams.setdefault(entry.team, []).append(entry)
         places = [team[0].place for team in teams.values()]
         played_at = match.played_at
-        standings = [
-            [self.standings.setdefault(entry.player, Standing()) for entry in team]
-            for team in teams.values()
-        ]
+        for player in players:
+            if player not in self.standings:
+                self.standings[player] = Standing()
+        standings = [[self.standings[entry.player] for entry in team] for team in teams.values()]
         before = [[standing.skill_at(played_at) for standing in team] for team in standings]
         after = rate_match(before, places)
 
