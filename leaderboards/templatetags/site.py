@@ -26,11 +26,16 @@ class LanguageLink:
 
 @register.simple_tag(takes_context=True)
 def language_links(context: template.Context) -> list[LanguageLink]:
-    """This very page in each language; `here` in the context is its URL where not the path."""
+    """This very page in each language; `here` in the context is its URL where not the path.
+
+    An error page is not to be found in any language: there the links lead home.
+    """
     request: HttpRequest | None = context.get("request")
     if request is None:
         return []
     here = context.get("here") or request.path
+    if "exception" in context:
+        here = reverse("leaderboards:home")
     return [
         LanguageLink(code, name, _translated(here, code), code == get_language())
         for code, name in settings.LANGUAGES
