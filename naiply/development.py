@@ -75,8 +75,7 @@ def run(stack: ExitStack) -> None:
         with step("Collecting the static files"):
             call_command("collectstatic", verbosity=0, interactive=False)
     if env.demo and "load_demo" in get_commands():
-        say("Loading the demo")
-        call_command("load_demo")
+        call_command("load_demo")  # shows its own progress
     staff = staff_sign_in() if is_development else None
     connection.close()
 
