@@ -97,13 +97,15 @@ def reload_demo(
 def remove_demo() -> None:
     """Removes the demo's matches and players. OtherResults where there are any.
 
-    Without other results every rating and every count is the demo's.
+    Without other results every rating, count and correction is the demo's.
     """
     states = ledger.lock_games(Game.objects.values_list("slug", flat=True))
     if has_other_results():
         raise OtherResults
     with connection.cursor() as cursor:
         # Not through the ORM, which would fetch all of it to look for what hangs on it.
+        cursor.execute("DELETE FROM ratings_correctedmatch")
+        cursor.execute("DELETE FROM ratings_correction")
         cursor.execute("DELETE FROM ratings_participation")
         cursor.execute("DELETE FROM ratings_match")
         cursor.execute("DELETE FROM ratings_rating")

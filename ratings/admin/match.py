@@ -66,7 +66,7 @@ class MatchAdmin(ReadOnly, LargeTableAdmin):
     ) -> tuple[QuerySet[Match], bool]:
         if search_term:
             # With the sources, which are few, so that the index on both is of use.
-            sources = Source.objects.values("pk")
+            sources = list(Source.objects.values_list("pk", flat=True))
             queryset = queryset.filter(source__in=sources, external_id=search_term.strip())
         return queryset, False
 

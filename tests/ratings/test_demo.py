@@ -10,6 +10,8 @@ from django.db.models import F
 from ratings import demo, history
 from ratings.models import (
     Bot,
+    Correction,
+    CorrectionReason,
     Difficulty,
     Game,
     GameState,
@@ -157,6 +159,19 @@ def test_removed_demo_leaves_no_trace_but_a_new_version():
         game: version + 1 for game, version in versions.items()
     }
     assert all(history.verify(game).is_clean for game in Game.objects.all())
+
+
+def test_corrected_demo_leaves_no_trace_either():
+    rows = count_rows()
+    demo.load_demo(**SMALL)
+    game = Game.objects.get(slug="brisca")
+    matches = list(game.matches.filter(status="rated").values_list("pk", flat=True)[:3])
+    history.void_matches(matches, by=None, reason=CorrectionReason.TEST_MATCH)
+    assert Correction.objects.exists()
+
+    demo.remove_demo()
+
+    assert count_rows() == rows
 
 
 def test_players_who_are_not_only_the_demos_stay():
