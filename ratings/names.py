@@ -36,6 +36,7 @@ RESERVED = frozenset(
 
 _ZERO_WIDTH_JOINER = "\u200d"
 _EMOJI_PRESENTATION = "\ufe0f"
+_BETWEEN_WORDS = re.compile(r"[\s_.\-]+")
 _EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 
 
@@ -56,6 +57,19 @@ def skeleton(text: str) -> str:
         normal = unicodedata.normalize("NFKC", text)
         text = fold("".join(_prototype(character) for character in normal))
     return text
+
+
+def search_key(*texts: str) -> str:
+    """What search compares: each word of the texts after one blank; no case, no accents.
+
+    So "nunez", "NUÑEZ" and "Nuñez" are one, and " nun" finds the words that begin so.
+    """
+    words = []
+    for text in texts:
+        pieces = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
+        bare = "".join(piece for piece in pieces if unicodedata.category(piece)[0] != "M")
+        words += _BETWEEN_WORDS.split(unicodedata.normalize("NFC", bare))
+    return "".join(f" {word}" for word in dict.fromkeys(words) if word)
 
 
 def _prototype(character: str) -> str:

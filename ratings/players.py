@@ -20,7 +20,15 @@ from ratings.models import (
     Source,
     User,
 )
-from ratings.names import LONGEST_HANDLE, UNNAMED, fold, skeleton, suggest_handle, validate_name
+from ratings.names import (
+    LONGEST_HANDLE,
+    UNNAMED,
+    fold,
+    search_key,
+    skeleton,
+    suggest_handle,
+    validate_name,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,14 +116,15 @@ def _taken_handles(handles: Iterable[str]) -> tuple[set[str], set[str]]:
 def _insert_players(names: Mapping[str, str]) -> dict[str, int]:
     """Ids by handle key of those that nobody else inserted first. `names` is by handle."""
     handles = sorted(names, key=fold)
+    shown = [_name(names[handle], handle) for handle in handles]
     with connection.cursor() as cursor:
         cursor.execute(
             """
             INSERT INTO ratings_player
-                (handle, handle_key, handle_skeleton, name, is_bot, status, created_at)
-            SELECT handle, handle_key, handle_skeleton, name, false, 'active', now()
-              FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[])
-                   AS new (handle, handle_key, handle_skeleton, name)
+                (handle, handle_key, handle_skeleton, name, search_key, is_bot, status, created_at)
+            SELECT handle, handle_key, handle_skeleton, name, search_key, false, 'active', now()
+              FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::text[])
+                   AS new (handle, handle_key, handle_skeleton, name, search_key)
             ON CONFLICT DO NOTHING
             RETURNING handle_key, id
             """,
@@ -123,7 +132,8 @@ def _insert_players(names: Mapping[str, str]) -> dict[str, int]:
                 handles,
                 [fold(handle) for handle in handles],
                 [skeleton(handle) for handle in handles],
-                [_name(names[handle], handle) for handle in handles],
+                shown,
+                [search_key(handle, name) for handle, name in zip(handles, shown, strict=True)],
             ],
         )
         return dict(cursor.fetchall())
@@ -150,7 +160,7 @@ def rename_player(player: Player, *, name: str) -> None:
     player.name = name
     player.full_clean()
     announce_player(player)
-    player.save(update_fields=["name"])
+    player.save(update_fields=["name", "search_key"])
 
 
 @transaction.atomic

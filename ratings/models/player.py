@@ -3,8 +3,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from django.conf import settings
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Case, F, Q, Value, When
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
@@ -17,6 +18,7 @@ from ratings.names import (
     LONGEST_PLAYER_ID,
     LONGEST_PLAYER_ID_KEY,
     fold,
+    search_key,
     skeleton,
     validate_handle,
     validate_name,
@@ -29,6 +31,43 @@ class PlayerStatus(models.TextChoices):
     FROZEN = "frozen", pgettext_lazy("player status", "frozen")
     HIDDEN = "hidden", pgettext_lazy("player status", "hidden")
     ANONYMISED = "anonymised", pgettext_lazy("player status", "anonymised")
+
+
+# Of these nothing is shown but that they are here: their matches are part of others' histories.
+WITHOUT_PROFILE = (PlayerStatus.HIDDEN, PlayerStatus.ANONYMISED)
+
+SHORTEST_INSIDE = 3
+"""So many letters may stand inside a word to find it; fewer only at its beginning."""
+
+
+class PlayerQuerySet(models.QuerySet["Player"]):
+    def with_profile(self) -> PlayerQuerySet:
+        """Those who may be shown by name."""
+        return self.exclude(status__in=WITHOUT_PROFILE)
+
+    def found_by(self, text: str) -> PlayerQuerySet:
+        """Those whose name or handle holds the text, whatever its case and accents; the best
+        first: the handle itself, then a beginning of handle or name, then any other place.
+
+        Nobody for a text without a letter or a digit. By the trigram index, which knows words
+        by their beginnings from one letter on and their insides from three.
+        """
+        key = search_key(text)
+        if not key.strip():
+            return self.none()
+        inside = key.strip() if len(key) > SHORTEST_INSIDE else key
+        return (
+            self.filter(search_key__contains=inside)
+            .annotate(
+                closeness=Case(
+                    When(handle_key=fold(text.strip()), then=Value(0)),
+                    When(search_key__startswith=key, then=Value(1)),
+                    When(search_key__contains=key, then=Value(2)),
+                    default=Value(3),
+                )
+            )
+            .order_by("closeness", "handle_key")
+        )
 
 
 class Player(models.Model):
@@ -49,6 +88,8 @@ class Player(models.Model):
         max_length=LONGEST_HANDLE_SKELETON, unique=True, editable=False
     )
     name = models.CharField(_("name"), max_length=LONGEST_NAME, validators=[validate_name])
+    # `names.search_key` of handle and name.
+    search_key = models.TextField(editable=False, default="", db_default="")
     is_bot = models.BooleanField(_("bot"), default=False)
     status = models.CharField(
         _("status"), max_length=12, choices=PlayerStatus, default=PlayerStatus.ACTIVE
@@ -63,6 +104,8 @@ class Player(models.Model):
         help_text=_("The account behind a person, or the author of a bot."),
     )
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+
+    objects = PlayerQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("player")
@@ -82,6 +125,9 @@ class Player(models.Model):
                 name="player_status_known", condition=Q(status__in=PlayerStatus.values)
             ),
         ]
+        indexes = [
+            GinIndex(fields=["search_key"], name="player_search", opclasses=["gin_trgm_ops"]),
+        ]
 
     def __str__(self) -> str:
         return self.name
@@ -92,6 +138,7 @@ class Player(models.Model):
     def clean_fields(self, exclude: Collection[str] | None = None) -> None:
         self.handle_key = fold(self.handle)
         self.handle_skeleton = skeleton(self.handle)
+        self.search_key = search_key(self.handle, self.name)
         super().clean_fields(exclude)
 
     @property
