@@ -83,16 +83,14 @@ def off_board_reason(player: Player, rating: Rating, game: Game) -> str:
         return ""
     if not player.is_active:
         return status_sentence(player)
-    # What a game allows may have changed since the weekly decay that took him off.
-    if game.idle_days is None:
-        return gettext("Off the board for having been away; back with the next decay on Monday.")
+    days = game.idle_days or 0
     return ngettext(
         "Off the board: the last rated match is more than %(days)s day ago. "
         "The next one brings the player back.",
         "Off the board: the last rated match is more than %(days)s days ago. "
         "The next one brings the player back.",
-        game.idle_days,
-    ) % {"days": game.idle_days}
+        days,
+    ) % {"days": days}
 
 
 def status_sentence(player: Player) -> str:
