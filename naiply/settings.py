@@ -161,6 +161,8 @@ if env.is_production:
         # Whether every other name under the operator's domain speaks HTTPS is not ours to promise.
         "security.W005",
         "security.W021",
+        # There is no mailer because no part of the site sends mail.
+        "mail.W001",
     ]
 
 # Background jobs and the cache: on Redis where there is one. Without it the queue is a folder,
