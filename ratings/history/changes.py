@@ -237,9 +237,7 @@ def _preview_game(state: GameState, proposal: Proposal, at: datetime | None) -> 
         matches=len(edits),
         rerated=run.rerated,
         players=len(standings),
-        movers=nlargest(
-            SHOWN_MOVERS, movers, key=lambda mover: (abs(mover.change), -mover.player_id)
-        ),
+        movers=nlargest(SHOWN_MOVERS, movers, key=_size),
         top={system.value: _top(state, system, standings) for system in System},
     )
 

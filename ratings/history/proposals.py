@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from ratings import ledger
 from ratings.ledger import EditedMatch, FullMatch
 from ratings.models import CorrectionKind, Game, Match, Player, Status, Termination
-from ratings.reports import LARGEST_PLACE, ReportError
+from ratings.reports import EARLIEST, LARGEST_PLACE, ReportError, parse_points
 from ratings.systems.replay import VOID, Entry, PlayedMatch
 
 
@@ -100,21 +100,31 @@ def _corrected(game: Game, full: FullMatch, right: Correct, at: datetime) -> Edi
     old = full.match
     played_at = right.played_at or old.played_at
     termination = full.termination if right.termination is None else right.termination
-    entries, points = old.entries, full.points
-    if right.teams is not None:
-        entries, points = _entries(right.teams, old)
-    problems = [*_fact_problems(played_at, termination, at)]
+    problems = _fact_problems(played_at, termination, at)
     if right.teams is not None:
         problems += _team_problems(game, right.teams)
     if problems:
         raise ReportError(problems)
+    entries, points = old.entries, full.points
+    if right.teams is not None:
+        entries, points = _entries(right.teams, old)
     fact = ledger.fact_of(termination, is_void=old.fact == VOID)
-    match = PlayedMatch(played_at, entries, fact, old.id)
-    if (played_at, termination, points) == (old.played_at, full.termination, full.points) and set(
-        entries
-    ) == set(old.entries):
-        return None
-    return EditedMatch(old, match, termination, points, is_rebuilt=True)
+    match = PlayedMatch(played_at.astimezone(UTC), entries, fact, old.id)
+    edit = EditedMatch(old, match, termination, points, is_rebuilt=True)
+    return None if _facts(edit) == _facts(full) else edit
+
+
+def _facts(form: FullMatch | EditedMatch) -> tuple[Any, ...]:
+    """What a match says, however its teams and their members are listed."""
+    teams: dict[int, set[int]] = {}
+    places = {}
+    for entry in form.match.entries:
+        teams.setdefault(entry.team, set()).add(entry.player)
+        places[entry.team] = entry.place
+    sides = {
+        (places[team], form.points[team], frozenset(players)) for team, players in teams.items()
+    }
+    return form.match.played_at, form.termination, sides
 
 
 def _entries(
@@ -134,7 +144,8 @@ def _entries(
         for number, team in enumerate(teams, start=1)
         for player in team.players
     ]
-    return entries, {number: team.points for number, team in enumerate(teams, start=1)}
+    points = {number: parse_points(team.points) for number, team in enumerate(teams, start=1)}
+    return entries, points
 
 
 def _fact_problems(played_at: datetime, termination: str, at: datetime) -> list[str]:
@@ -143,6 +154,11 @@ def _fact_problems(played_at: datetime, termination: str, at: datetime) -> list[
         problems.append(
             _("Unexpected played_at %(played_at)s: a moment that has been, with an offset.")
             % {"played_at": played_at.isoformat()}
+        )
+    elif played_at < EARLIEST:
+        problems.append(
+            _("Unexpected played_at %(value)s: the earliest year is %(year)d.")
+            % {"value": played_at.isoformat(), "year": EARLIEST.year}
         )
     if termination not in Termination.values:
         problems.append(
@@ -169,6 +185,17 @@ def _team_problems(game: Game, teams: Sequence[CorrectTeam]) -> list[str]:
         for number, team in enumerate(teams, start=1)
         if type(team.place) is not int or not 1 <= team.place <= LARGEST_PLACE
     ]
+    problems += [
+        _("Unexpected players %(value)s in team %(number)d: a list of ids is needed.")
+        % {"value": "[]", "number": number}
+        for number, team in enumerate(teams, start=1)
+        if not team.players
+    ]
+    for team in teams:
+        try:
+            parse_points(team.points)
+        except ValueError as error:
+            problems.append(str(error))
     return problems + game.shape_problems([len(team.players) for team in teams])
 
 

@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 
 from django.apps import apps
-from django.db import transaction
+from django.db import connection, transaction
 
 from ratings import ledger
 from ratings.ledger import SKILL_COLUMNS
@@ -21,6 +21,7 @@ from ratings.models import (
     PointsCount,
     Rating,
     Source,
+    TieSegment,
 )
 from ratings.recording import Answer, Receipt, record_matches
 from ratings.reports import Report, ReportedTeam
@@ -184,3 +185,18 @@ def counts_of(game: Game) -> dict[tuple[str, bool, int], int]:
 def everything_of(game: Game) -> tuple[Any, Any, Any]:
     """All that is derived from a game's history, without any id: equal histories, equal values."""
     return ratings_of(game), ledger_of(game), counts_of(game)
+
+
+def rows_of(game: Game) -> dict[str, list[str]]:
+    """Every column of every row of a game's history and boards; of the own ids, the matches' only.
+
+    As the database writes it, every double in full: equal rows, equal bytes.
+    """
+    rows = {}
+    for model in (Match, Participation, Rating, PointsCount, TieSegment):
+        own_id = [] if model is Match else ["id"]
+        query = "SELECT (to_jsonb(it) - %s::text[])::text FROM {} it WHERE game_id = %s"
+        with connection.cursor() as cursor:
+            cursor.execute(query.format(model._meta.db_table), [own_id, game.pk])
+            rows[model.__name__] = sorted(row for (row,) in cursor)
+    return rows
