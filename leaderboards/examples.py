@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cache
 from math import ceil
 
 from django.utils.translation import gettext
 
-from ratings.systems import decay, elo, openskill
+from ratings.systems import convergence, decay, elo, openskill
 from ratings.systems.match import START
 from ratings.systems.openskill import displayed_rating
 
 GAPS = (0, 100, 200, 400)
+DAYS_AWAY = 182
+MUCH_WEAKER = 10.0
+"""In mu."""
 SETTLING_MATCHES = (0, 10, 30, 100, 300)
 FAR_ENOUGH = 2000
 """Matches after which sigma no longer changes in any digit that is shown."""
@@ -138,3 +142,75 @@ def decay_step_shown() -> float:
 def weeks_to_forget() -> int:
     """Mondays after which a settled player is as uncertain as a newcomer."""
     return ceil((openskill.PARAMETERS.sigma - settled_sigma()) / decay.STEP)
+
+
+def newcomer() -> Belief:
+    return Belief(*START[1:])
+
+
+def settled_average() -> Belief:
+    """What an average player shows whose uncertainty has settled."""
+    return Belief(openskill.PARAMETERS.mu, settled_sigma())
+
+
+@dataclass(frozen=True, slots=True)
+class Comeback:
+    """A settled player after so many days away: sigma, and what a win and a defeat then move.
+
+    Against somebody settled and equally strong, beside what they would have moved without the
+    absence.
+    """
+
+    days: int
+    sigma: float
+    won: float
+    lost: float
+    won_settled: float
+    lost_settled: float
+
+
+def comeback() -> Comeback:
+    settled = settled_average()
+    last = decay.monday(0)
+    sigma = decay.sigma_at(settled.sigma, last, last + timedelta(days=DAYS_AWAY))
+    away = Belief(settled.mu, sigma)
+    return Comeback(
+        DAYS_AWAY,
+        sigma,
+        *(_shown_change(away, settled, places) for places in ((1, 2), (2, 1))),
+        *(_shown_change(settled, settled, places) for places in ((1, 2), (2, 1))),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AgainstWeak:
+    """What a settled player's win moves, by whether the opponent's strength is known."""
+
+    equal_known: float
+    equal_new: float
+    weak_known: float
+    weak_new: float
+
+
+def against_weak() -> AgainstWeak:
+    """Wins over opponents as strong, and over some so weak that they have hardly a chance."""
+    own = settled_average()
+    return AgainstWeak(
+        *(
+            _shown_change(own, Belief(own.mu - less, sigma), (1, 2))
+            for less in (0, MUCH_WEAKER)
+            for sigma in (own.sigma, openskill.PARAMETERS.sigma)
+        )
+    )
+
+
+def _shown_change(own: Belief, opponent: Belief, places: Sequence[int]) -> float:
+    teams = [[(own.mu, own.sigma)], [(opponent.mu, opponent.sigma)]]
+    after = Belief(*openskill.rate(teams, places)[0][0])
+    return after.shown - own.shown
+
+
+@cache
+def figures() -> convergence.Figures:
+    """How long ratings take, as it was simulated and kept."""
+    return convergence.read_figures()

@@ -26,6 +26,7 @@ def remember_language(
             and response.status_code == 200
             and request.resolver_match
             and request.resolver_match.app_name == "leaderboards"
+            and not getattr(request.resolver_match.func, "is_for_other_sites", False)
         ):
             response.set_cookie(
                 settings.LANGUAGE_COOKIE_NAME,

@@ -22,6 +22,7 @@ KNOWN_NAIPLY_VARIABLES = frozenset(
         "NAIPLY_LOCAL_FOLDER",
         "NAIPLY_MODE",
         "NAIPLY_REQUIRE_ALL",
+        "NAIPLY_SECURITY_CONTACT",
     }
 )
 
@@ -57,6 +58,7 @@ class Environment:
     language_code: str = "en"
     static_root: str | None = None
     https_header: tuple[str, str] | None = None
+    security_contact: str | None = None
     threads: int = 8
     port: int = 8000
     demo: bool = True
@@ -132,6 +134,7 @@ def read_environment(variables: Mapping[str, str]) -> Environment:
         language_code=read("LANGUAGE_CODE", _language, "en"),
         static_root=read("STATIC_ROOT", _text),
         https_header=read("NAIPLY_HTTPS_HEADER", _header),
+        security_contact=read("NAIPLY_SECURITY_CONTACT", _contact),
         threads=read("THREADS", _whole_number(1, 64), 8),
         port=read("PORT", _whole_number(1, 65535), 8000),
         demo=read("DEMO", _flag, not is_production),
@@ -235,6 +238,18 @@ def _header(name: str, text: str) -> tuple[str, str]:
     if not match:
         _refuse(name, text, "it is a header and its value, as in X-Forwarded-Proto: https")
     return "HTTP_" + match["name"].upper().replace("-", "_"), match["value"]
+
+
+def _contact(name: str, text: str) -> str:
+    """Where to report a hole in the site, as security.txt wants it: an address with its scheme."""
+    if not re.fullmatch(r"(mailto:[^\s@]+@[^\s@]+|https://\S+|tel:\+?[0-9-]+)", text):
+        _refuse(
+            name,
+            text,
+            "it is an address with its scheme, as in mailto:security@naiply.example.org or "
+            "https://naiply.example.org/contact",
+        )
+    return text
 
 
 def _postgresql_url(name: str, text: str) -> str:

@@ -150,6 +150,7 @@ SECURE_CSP = {
     "object-src": [CSP.NONE],
 }
 SECURE_PROXY_SSL_HEADER = env.https_header
+SECURITY_CONTACT = env.security_contact  # for /.well-known/security.txt
 if env.is_production:
     SECURE_SSL_REDIRECT = True
     SECURE_REDIRECT_EXEMPT = [r"^readyz$"]  # asked by the machine next door, over plain HTTP

@@ -2,12 +2,21 @@
 
 from django.conf.urls.i18n import i18n_patterns
 from django.contrib import admin
-from django.urls import include, path
+from django.urls import include, path, re_path
 
+from leaderboards.views import crawlers
 from naiply.health import readyz
 
 urlpatterns = [
     path("readyz", readyz, name="readyz"),
+    path("robots.txt", crawlers.robots, name="robots"),
+    path("sitemap.xml", crawlers.sitemap, name="sitemap"),
+    re_path(
+        r"^sitemap-(?P<file>pages|players-[0-9]{1,5})\.xml$",
+        crawlers.sitemap_file,
+        name="sitemap-file",
+    ),
+    path(".well-known/security.txt", crawlers.security, name="security"),
     *i18n_patterns(
         path("admin/", admin.site.urls),
         path("", include("leaderboards.urls")),

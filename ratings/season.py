@@ -17,6 +17,7 @@ from math import exp, log
 from random import Random
 from typing import NamedTuple
 
+from ratings.bots import BANDS
 from ratings.models import Difficulty, Termination
 from ratings.reports import Report, ReportedTeam, parse_points
 from ratings.systems.decay import WEEK
@@ -34,12 +35,6 @@ HOUSE_BOTS = {
     Difficulty.MEDIUM: ("bot-marea", "bot-niebla", "bot-roca"),
     Difficulty.HARD: ("bot-galerna", "bot-rayo", "bot-trueno"),
 }
-BANDS = {
-    Difficulty.EASY: (900, 1100),
-    Difficulty.MEDIUM: (1100, 1300),
-    Difficulty.HARD: (1400, 1800),
-}
-"""The Elo that the bots of a difficulty are meant to have."""
 
 # Of a hundred matches, how many are of which game; and of those, how many with which teams.
 GAMES = {"brisca": 34, "tute": 22, "cinquillo": 16, "tute-subastado": 13, "siete-y-media": 15}

@@ -1,0 +1,81 @@
+"""A player's standing as a picture: what it says, and how much room the words take."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from dataclasses import dataclass
+from hashlib import sha256
+from unicodedata import combining, east_asian_width
+
+from django.utils.translation import gettext
+
+from leaderboards.templatetags.numbers import rating as shown_as
+from ratings.models import Game, Player, Rating, System
+from ratings.standings import Board
+
+# A badge shown as a picture cannot load the site's stylesheet, so it carries its own: named to
+# the content policy by its digest, for whoever opens the badge as a page.
+STYLE = (
+    ".b{fill:#fffdf8;stroke:#c9bfa8}.n{fill:#212b26}.l{fill:#59645d}"
+    "@media(prefers-color-scheme:dark){"
+    ".b{fill:#1a2320;stroke:#4a5851}.n{fill:#ebe6d8}.l{fill:#a8b3ac}}"
+)
+STYLE_SOURCE = f"'sha256-{b64encode(sha256(STYLE.encode()).digest()).decode()}'"
+
+TEXT_FROM = 52
+PADDING = 14
+NAME_SIZE = 15
+LINE_SIZE = 12
+NARROWEST = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Badge:
+    """Two lines of text in a box `width` pixels wide."""
+
+    name: str
+    line: str
+
+    @property
+    def width(self) -> int:
+        text = max(_width(self.name, NAME_SIZE), _width(self.line, LINE_SIZE))
+        return max(NARROWEST, round(TEXT_FROM + text + PADDING))
+
+    @property
+    def right(self) -> int:
+        """The width of the box inside its border."""
+        return self.width - 1
+
+    @property
+    def style(self) -> str:
+        return STYLE
+
+
+def make_badge(player: Player, game: Game, rating: Rating | None, system: str) -> Badge:
+    """The badge of a player in a game. One query, for the rank, where he is on the board."""
+    if rating is None:
+        words = [game.display_name, gettext("no rated match yet")]
+        return Badge(player.name, " · ".join(words))
+    board = Board(game, system)
+    number = f"{System(system).label} {shown_as(board.shown(rating))}"
+    standing = board.standing(rating)
+    if standing is None:
+        place = gettext("not on the board")
+    else:
+        place = gettext("rank %(rank)s") % {"rank": shown_as(standing.rank)}
+    words = [game.display_name, number, place]
+    if rating.is_provisional:
+        words.append(gettext("provisional"))
+    return Badge(player.name, " · ".join(words))
+
+
+def missing_badge() -> Badge:
+    """What stands where there is no such player or game."""
+    return Badge("Naiply", gettext("no such player or game"))
+
+
+def _width(text: str, size: int) -> float:
+    """About how wide a text is: never too little in any face that a system is likely to have."""
+    letters = [letter for letter in text if not combining(letter)]
+    wide = sum(east_asian_width(letter) in "WF" for letter in letters)
+    return size * (1.05 * wide + 0.62 * (len(letters) - wide))
