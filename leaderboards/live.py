@@ -101,7 +101,7 @@ def release() -> str:
     digest = blake2b(digest_size=12)
     for folder in folders:
         for path in sorted(folder.rglob("*")):
-            if path.suffix in (".py", ".html", ".po", ".css", ".js", ".svg"):
+            if path.suffix in (".py", ".html", ".po", ".css", ".js", ".json", ".svg"):
                 digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()
 

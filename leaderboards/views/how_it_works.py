@@ -7,12 +7,14 @@ from django.utils.translation import gettext
 from django.views.decorators.http import require_safe
 
 from leaderboards import examples, live
+from leaderboards.bots import difficulties
 from leaderboards.shell import Shell, read_shell
+from ratings.bots import read_spans
 from ratings.models.game import EVERYONE_FOR_HIMSELF, ONE_AGAINST_THE_REST
 from ratings.models.rating import PROVISIONAL_BELOW
+from ratings.recording import LOCK_SECONDS, MOST_RERATED
 from ratings.snapshots import snapshot
-from ratings.systems import decay, elo, openskill
-from ratings.systems.match import START
+from ratings.systems import convergence, decay, elo, openskill
 from ratings.systems.replay import PAIR_LIMIT, PAIR_WINDOW
 
 
@@ -29,13 +31,15 @@ def how_it_works(request: HttpRequest) -> HttpResponse:
         "leaderboards/how_it_works.html",
         lambda: read_rules(shell),
         shell=shell,
-        facts=rules,
+        facts=(*shell.versions, *rules),
     )
 
 
 def read_rules(shell: Shell) -> dict[str, Any]:
-    """Every number of the page."""
+    """Every number of the page. One query, for the bots of today."""
     gap_of_example = 200
+    first_matches = examples.first_matches()
+    newcomer = examples.newcomer()
     return {
         "elo": elo.PARAMETERS,
         "example": examples.elo_gap(gap_of_example),
@@ -49,8 +53,14 @@ def read_rules(shell: Shell) -> dict[str, Any]:
         "display_start": openskill.DISPLAY_START,
         "display_scale": openskill.DISPLAY_SCALE,
         "display_sigmas": openskill.DISPLAY_SIGMAS,
-        "newcomer": examples.Belief(*START[1:]),
-        "first_matches": examples.first_matches(),
+        "newcomer": newcomer,
+        "first_matches": first_matches,
+        "first_win": first_matches[0].belief.shown - newcomer.shown,
+        "equals": examples.elo_gap(0),
+        "settled": examples.settled_average(),
+        "comeback": examples.comeback(),
+        "figures": examples.figures(),
+        "runs": convergence.RUNS,
         "settling": examples.settling(),
         "settled_sigma": examples.settled_sigma(),
         "grace_days": decay.GRACE.days,
@@ -58,6 +68,9 @@ def read_rules(shell: Shell) -> dict[str, Any]:
         "decay_step_shown": examples.decay_step_shown(),
         "weeks_to_forget": examples.weeks_to_forget(),
         "provisional_below": PROVISIONAL_BELOW,
+        "lock_seconds": LOCK_SECONDS,
+        "most_rerated": MOST_RERATED,
+        "difficulties": difficulties(read_spans()),
         "pair_limit": PAIR_LIMIT,
         "pair_hours": round(PAIR_WINDOW.total_seconds() / 3600),
         "games": [
