@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.core.wsgi import get_wsgi_application
+from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.utils import translation
 
 from naiply import catalogs, embedded
@@ -52,6 +53,18 @@ def pytest_collection_modifyitems(items):
             arguments = dict(marker.kwargs) if marker else {}
             arguments |= {"transaction": True, "serialized_rollback": True}
             item.add_marker(pytest.mark.django_db(**arguments), append=False)
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup):
+    """The test databases, with that copy in reach of every connection object.
+
+    Once Playwright's event loop runs in the tests' thread, Django takes another object there than
+    the one which made the copy.
+    """
+    contents = getattr(connection, "_test_serialized_contents", None)
+    if contents is not None:
+        connections[DEFAULT_DB_ALIAS].__class__._test_serialized_contents = contents
 
 
 def find_program(*names):
