@@ -13,9 +13,6 @@ from ratings.standings import Standing, standings_of
 
 RECENT_MATCHES = 20
 
-# Of these nothing is shown but that they are here: their matches are part of others' histories.
-WITHOUT_PROFILE = (PlayerStatus.HIDDEN, PlayerStatus.ANONYMISED)
-
 
 @dataclass(frozen=True, slots=True)
 class GameRecord:

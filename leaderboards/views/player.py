@@ -7,14 +7,10 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from leaderboards import live
-from leaderboards.profiles import (
-    WITHOUT_PROFILE,
-    read_appearances,
-    read_records,
-    status_sentence,
-)
+from leaderboards.profiles import read_appearances, read_records, status_sentence
 from leaderboards.shell import read_shell
 from ratings.models import Game, Player
+from ratings.models.player import WITHOUT_PROFILE
 from ratings.models.rating import PROVISIONAL_BELOW
 from ratings.names import fold
 from ratings.snapshots import snapshot
