@@ -1,14 +1,14 @@
 from __future__ import annotations
 
 from django.contrib import admin
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from ratings.admin.tables import LargeTableAdmin, ReadOnly, Undeletable
 from ratings.models import Player, PlayerAlias, Rating
-from ratings.names import fold
+from ratings.models.player import PlayerQuerySet
 from ratings.players import rename_player
 
 
@@ -37,7 +37,7 @@ class PlayerAdmin(Undeletable, LargeTableAdmin):
     list_select_related = ("owner",)
     list_filter = ("is_bot", "status")
     ordering = ("-id",)
-    search_fields = ("handle_key", "name")
+    search_fields = ("search_key",)
     search_help_text = _("Part of a handle or of a name.")
     fields = ("handle", "name", "is_bot", "status", "owner", "created_at")
     readonly_fields = ("handle", "is_bot", "status", "owner", "created_at")
@@ -47,11 +47,9 @@ class PlayerAdmin(Undeletable, LargeTableAdmin):
         return False
 
     def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[Player], search_term: str
+        self, request: HttpRequest, queryset: PlayerQuerySet, search_term: str
     ) -> tuple[QuerySet[Player], bool]:
-        if term := search_term.strip():
-            queryset = queryset.filter(Q(handle_key__contains=fold(term)) | Q(name__icontains=term))
-        return queryset, False
+        return (queryset.found_by(search_term) if search_term else queryset), False
 
     def save_model(self, request: HttpRequest, obj: Player, form: ModelForm, change: bool) -> None:
         if form.has_changed():

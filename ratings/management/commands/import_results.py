@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser, no_translations
-from django.db import transaction
 
 from ratings import demo
 from ratings.importing import ImportResult, UnreadableFile, import_file
@@ -50,25 +48,21 @@ class Command(BaseCommand):
         dry_run: bool,
         **options: Any,
     ) -> None:
-        with ExitStack() as stack:
-            if dry_run:
-                stack.enter_context(transaction.atomic())
-                stack.callback(transaction.set_rollback, True)
-            reporter, is_new = get_source(source)
-            results = [
-                self.import_one(
-                    file,
-                    source=reporter,
-                    may_create_players=create_players or reporter.may_create_players,
-                    keep_going=keep_going,
-                    dry_run=dry_run,
-                )
-                for file in files
-            ]
-            if is_new and not any(result and result.is_applied for result in results):
-                reporter.delete()
-            elif is_new:
-                self.stdout.write(f'The source "{source}" was new and has been made.')
+        reporter, is_new = get_source(source)
+        results = [
+            self.import_one(
+                file,
+                source=reporter,
+                may_create_players=create_players or reporter.may_create_players,
+                keep_going=keep_going,
+                dry_run=dry_run,
+            )
+            for file in files
+        ]
+        if is_new and not any(result and result.is_applied for result in results):
+            reporter.delete()
+        elif is_new:
+            self.stdout.write(f'The source "{source}" was new and has been made.')
         bad = sum(result is None or not result.is_clean for result in results)
         if bad:
             raise CommandError(f"{bad} of {len(files)} files had something refused or in conflict.")
