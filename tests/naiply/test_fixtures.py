@@ -21,6 +21,10 @@ def test_rows_of_migrations_survive_tests_that_commit(transactional_db, time):
     assert games() == 0
 
 
+def test_rows_of_migrations_survive_beside_a_running_playwright(playwright, transactional_db):
+    assert games() > 0
+
+
 def test_site_serves_the_database_of_the_test(site):
     with urllib.request.urlopen(f"{site}/readyz") as response:
         assert response.read() == b"ready\n"
