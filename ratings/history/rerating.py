@@ -33,6 +33,10 @@ class Rewrite:
     edited: Mapping[int, EditedMatch] = field(default_factory=dict)
 
     @property
+    def is_empty(self) -> bool:
+        return not (self.new or self.waiting or self.edited)
+
+    @property
     def since(self) -> Position:
         """The earliest position it touches; ValueError where it touches none."""
         matches = [*self.placed]
@@ -56,6 +60,9 @@ class Rerating:
 
     outcomes: Mapping[int, Outcome]
     rerated: int
+
+
+NOTHING_RERATED = Rerating({}, 0)
 
 
 class Rerun:
@@ -118,14 +125,18 @@ def rerate(
 ) -> Rerating:
     """Rates the game from the earliest position touched on, and stores it.
 
-    With `since` it begins there, where nothing is rewritten or the rewrite begins later. The caller holds the game's lock.
+    With `since` it begins there, where nothing is rewritten or the rewrite begins later. The
+    caller holds the game's lock.
     """
+    if rewrite.is_empty and since is None:
+        return NOTHING_RERATED
     run = Rerun(state.game, rewrite, since)
     for part in _parts(run.changes()):
         ledger.update_matches(part)
     _place(state, run)
     ledger.write_ratings(state, run.standings, run.old)
-    ledger.announce(state, is_rewrite=not run.is_append)
+    # Whoever works on a snapshot may have meant to place the same waiting matches.
+    ledger.announce(state, is_rewrite=not run.is_append or bool(rewrite.waiting))
     return Rerating(run.outcomes, run.rerated)
 
 
@@ -154,7 +165,10 @@ def rerate_from_snapshot(
         staged = ledger.stage()
         with snapshot():
             before = GameState.objects.select_related("game").get(game__slug=slug)
-            run = Rerun(before.game, plan(before.game))
+            rewrite = plan(before.game)
+            if rewrite.is_empty:
+                return NOTHING_RERATED
+            run = Rerun(before.game, rewrite)
             for part in _parts(run.changes(), on_match):
                 staged.add(part)
         with transaction.atomic():

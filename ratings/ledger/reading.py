@@ -37,11 +37,12 @@ def lock_games(slugs: Collection[str], *, seconds: float | None = None) -> dict[
             cursor.execute(
                 "SELECT set_config('lock_timeout', %s, true)", [f"{seconds * 1000:.0f}ms"]
             )
-        states = list(_states(slugs).select_for_update(of=("self",)))
+        list(_states(slugs).select_for_update(of=("self",)))
         if seconds is not None:
             # What is waited for later, such as a player that another game makes, takes no part.
             cursor.execute("SET LOCAL lock_timeout TO DEFAULT")
-    return {state.game.slug: state for state in states}
+    # Read anew: a query that had to wait for the lock has seen the games as they were before.
+    return read_states(slugs)
 
 
 def read_states(slugs: Collection[str]) -> dict[str, GameState]:

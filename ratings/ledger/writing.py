@@ -232,11 +232,12 @@ class Staged:
         )
 
     def write(self) -> None:
-        """Puts them into the ledger, in two statements."""
+        """Puts them into the ledger, in two statements, and is empty then."""
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE staged_match, staged_participation")
             cursor.execute(_UPDATE_STATUSES.format("staged_match AS new"))
             cursor.execute(_UPDATE_LEDGER.format("staged_participation AS new"))
+            cursor.execute("DROP TABLE staged_match, staged_participation")
 
 
 def stage() -> Staged:
