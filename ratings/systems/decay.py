@@ -6,6 +6,7 @@ alone, however often or late anybody asks.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 from ratings.systems.openskill import PARAMETERS, Parameters
@@ -53,3 +54,20 @@ def sigma_at(
     if count == 0:
         return sigma_settled
     return min(parameters.sigma, sigma_settled + count * STEP)
+
+
+def steps_of(
+    sigma_settled: float,
+    last_played_at: datetime,
+    after: datetime,
+    until: datetime,
+    parameters: Parameters = PARAMETERS,
+) -> Iterator[tuple[datetime, float]]:
+    """Each Monday in (after, until] on which sigma grows, with what it grows to."""
+    sigma = sigma_at(sigma_settled, last_played_at, after, parameters)
+    for week in range(weeks(max(after, last_played_at + GRACE)) + 1, weeks(until) + 1):
+        grown = sigma_at(sigma_settled, last_played_at, monday(week), parameters)
+        if grown == sigma:
+            return
+        sigma = grown
+        yield monday(week), sigma

@@ -8,7 +8,7 @@ the smaller one moves by, so that every match sums to zero.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import isfinite
 
@@ -39,6 +39,46 @@ def team_rating(ratings: Sequence[float]) -> float:
     return sum(ratings) / len(ratings)
 
 
+type Pair = tuple[int, int, float, float, float]
+"""Two teams by number, and of the first: its score, its expected score, and what it receives."""
+
+
+def pairs(
+    team_ratings: Sequence[float], places: Sequence[int], parameters: Parameters = PARAMETERS
+) -> Iterator[Pair]:
+    """All pairs of teams of a match; the second gives exactly what the first receives."""
+    count = len(team_ratings)
+    weight = pair_weight(count, parameters)
+    for i in range(count - 1):
+        for j in range(i + 1, count):
+            if places[i] < places[j]:
+                score = 1.0
+            elif places[i] > places[j]:
+                score = 0.0
+            else:
+                score = 0.5
+            expected = expected_score(team_ratings[i], team_ratings[j], parameters)
+            yield i, j, score, expected, weight * (score - expected)
+
+
+def pair_weight(teams: int, parameters: Parameters = PARAMETERS) -> float:
+    """What one pair of teams weighs in a match of so many: all of a team's pairs weigh K."""
+    return parameters.k / (teams - 1)
+
+
+def member_share(size: int, other_size: int) -> float:
+    """How much of what its team receives from another team each member is moved by."""
+    return min(size, other_size) / size
+
+
+def surplus(change: float, parameters: Parameters = PARAMETERS) -> float:
+    """The score minus the expected score of a match that changed a player's Elo so much.
+
+    As a share of what there was to score, so -1 to 1 as the match has two teams or ten.
+    """
+    return change / parameters.k
+
+
 def rate(
     teams: Sequence[Sequence[float]],
     places: Sequence[int],
@@ -54,22 +94,10 @@ def rate(
     team_ratings = [team_rating(team) for team in teams]
     if not isfinite(sum(team_ratings)):
         raise ValueError(f"Unexpected ratings {teams}: every Elo has to be finite.")
-    count = len(teams)
-    weight = parameters.k / (count - 1)
-    changes = [0.0] * count
-    for i in range(count - 1):
-        for j in range(i + 1, count):
-            if places[i] < places[j]:
-                score = 1.0
-            elif places[i] > places[j]:
-                score = 0.0
-            else:
-                score = 0.5
-            transfer = weight * (
-                score - expected_score(team_ratings[i], team_ratings[j], parameters)
-            )
-            smaller = min(sizes[i], sizes[j])
-            # What j receives is exactly what i gives: E_ji is 1 - E_ij.
-            changes[i] += transfer * smaller / sizes[i]
-            changes[j] -= transfer * smaller / sizes[j]
+    changes = [0.0] * len(teams)
+    for i, j, _score, _expected, transfer in pairs(team_ratings, places, parameters):
+        smaller = min(sizes[i], sizes[j])
+        # What j receives is exactly what i gives: E_ji is 1 - E_ij.
+        changes[i] += transfer * smaller / sizes[i]
+        changes[j] -= transfer * smaller / sizes[j]
     return [[rating + changes[i] for rating in team] for i, team in enumerate(teams)]

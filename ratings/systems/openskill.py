@@ -10,9 +10,9 @@ never exceeds its starting value.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import exp, inf, isfinite, sqrt
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from math import erf, exp, inf, isfinite, sqrt
+from typing import Any, Literal, NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,12 @@ def displayed_rating(mu: Any, sigma: Any) -> Any:
     return ordinal(mu, sigma) * DISPLAY_SCALE + DISPLAY_START
 
 
+def chance_stronger(belief: Belief, other: Belief) -> float:
+    """How sure it is, 0 to 1, that the first is the stronger: one normal above the other."""
+    apart = sqrt(2.0 * (belief[1] ** 2 + other[1] ** 2))
+    return 0.5 * (1.0 + erf((belief[0] - other[0]) / apart))
+
+
 def chances(teams: Sequence[Sequence[Belief]], parameters: Parameters = PARAMETERS) -> list[float]:
     """Each team's chance of the first place, summing to 1, by the c of the whole match.
 
@@ -93,19 +99,21 @@ def _team_beliefs(
     return mus, variances, sqrt(c_squared)
 
 
-def rate(
-    teams: Sequence[Sequence[Belief]],
-    places: Sequence[int],
-    parameters: Parameters = PARAMETERS,
-) -> list[list[Belief]]:
-    """Every member's (mu, sigma) after the match, in the shape of `teams`.
+class Step(NamedTuple):
+    """How a match moves one team, per unit of its members' own variance.
 
-    `places` holds one whole number per team: 1 is best, equal ones are a draw, gaps are allowed.
-    Sums run in the order given; `match.rate_match` puts teams in the order that makes the last
-    bit independent of how a report lists them. ValueError where a number is not finite.
+    `omega` is the step of mu and `delta` the shrinking of sigma; a member of a mean team moves
+    it by 1/n of his own step, and that is in both.
     """
-    if len(places) != len(teams):
-        raise ValueError(f"Unexpected {len(places)} places for {len(teams)} teams.")
+
+    omega: float
+    delta: float
+
+
+def _steps(
+    teams: Sequence[Sequence[Belief]], places: Sequence[int], parameters: Parameters
+) -> list[tuple[float, float]]:
+    """The Step of each team, by Algorithm 4, as plain tuples."""
     mus, variances, c = _team_beliefs(teams, parameters)
     largest = max(mus)
     weakest = largest + c * _WEAKEST
@@ -117,7 +125,7 @@ def rate(
     # later. So two passes over the places will do, one from the last and one from the first.
     sharing: dict[int, int] = {}
     behind: dict[int, float] = {}
-    for place, strength in zip(places, strengths):  # noqa: B905 - checked above; 5 % faster
+    for place, strength in zip(places, strengths):  # noqa: B905 - checked by rate; 5 % faster
         if place in behind:
             sharing[place] += 1
             behind[place] += strength
@@ -138,22 +146,40 @@ def rate(
         sums[place] = (1.0 / sharing[place], first, second)
 
     by_mean = parameters.team == "mean"
-    tau_squared = parameters.tau * parameters.tau
-    kappa = parameters.kappa
-    limit_sigma = parameters.limit_sigma
-    highest_sigma = parameters.sigma if parameters.cap_sigma else inf
     c_cubed = c * c * c
-    check = 0.0
-    rated = []
+    steps = []
     for team, place, strength, variance in zip(teams, places, strengths, variances):  # noqa: B905
         share, first, second = sums[place]
-        # omega is the step of mu and delta the shrinking of sigma, each per unit of variance;
-        # gamma = sigma_team / c. A member of a mean team moves it by 1/n of his own step.
+        # gamma = sigma_team / c
         omega = (share - strength * first) / c
         delta = (first - strength * second) * strength * sqrt(variance) / c_cubed
         if by_mean and len(team) > 1:
             omega /= len(team)
             delta /= len(team) ** 2
+        steps.append((omega, delta))
+    return steps
+
+
+def rate(
+    teams: Sequence[Sequence[Belief]],
+    places: Sequence[int],
+    parameters: Parameters = PARAMETERS,
+) -> list[list[Belief]]:
+    """Every member's (mu, sigma) after the match, in the shape of `teams`.
+
+    `places` holds one whole number per team: 1 is best, equal ones are a draw, gaps are allowed.
+    Sums run in the order given; `match.rate_match` puts teams in the order that makes the last
+    bit independent of how a report lists them. ValueError where a number is not finite.
+    """
+    if len(places) != len(teams):
+        raise ValueError(f"Unexpected {len(places)} places for {len(teams)} teams.")
+    tau_squared = parameters.tau * parameters.tau
+    kappa = parameters.kappa
+    limit_sigma = parameters.limit_sigma
+    highest_sigma = parameters.sigma if parameters.cap_sigma else inf
+    check = 0.0
+    rated = []
+    for team, (omega, delta) in zip(teams, _steps(teams, places, parameters)):  # noqa: B905
         members = []
         for mu, sigma in team:
             wide_squared = sigma * sigma + tau_squared
@@ -170,3 +196,40 @@ def rate(
     if not isfinite(check):
         raise ValueError(f"Unexpected ratings {teams}: every mu and sigma has to be finite.")
     return rated
+
+
+@dataclass(frozen=True, slots=True)
+class Working:
+    """What stands between the beliefs before a match and those after it, team by team.
+
+    `free` holds what sigma would have become without the rule that it never leaves a match
+    larger than it entered it.
+    """
+
+    c: float
+    team_mus: Sequence[float]
+    team_sigmas: Sequence[float]
+    chances: Sequence[float]
+    steps: Sequence[Step]
+    wide: Sequence[Sequence[float]]
+    free: Sequence[Sequence[float]]
+
+
+def working(
+    teams: Sequence[Sequence[Belief]],
+    places: Sequence[int],
+    parameters: Parameters = PARAMETERS,
+) -> Working:
+    """The working of `rate`, for whoever wants to see it."""
+    mus, variances, c = _team_beliefs(teams, parameters)
+    tau_squared = parameters.tau * parameters.tau
+    free = rate(teams, places, replace(parameters, limit_sigma=False, cap_sigma=False))
+    return Working(
+        c=c,
+        team_mus=mus,
+        team_sigmas=[sqrt(variance) for variance in variances],
+        chances=chances(teams, parameters),
+        steps=[Step(*step) for step in _steps(teams, places, parameters)],
+        wide=[[sqrt(sigma * sigma + tau_squared) for _mu, sigma in team] for team in teams],
+        free=[[sigma for _mu, sigma in team] for team in free],
+    )
