@@ -102,6 +102,11 @@ def _authors_of(bots: Sequence[Bot]) -> dict[int | None, Player]:
     return {person.owner_id: person for person in people.order_by("-pk")}
 
 
+def author_of(player: Player) -> Player | None:
+    """Who made a bot, as a person on the boards; None also for a person."""
+    return _authors_of([player.bot]).get(player.owner_id) if player.is_bot else None
+
+
 def _line(
     bot: Bot,
     author: Player | None,

@@ -9,6 +9,7 @@ from itertools import groupby
 
 from django.db import connection
 
+from leaderboards.profile_questions import Turn
 from ratings.models import Match, Participation, Player
 from ratings.systems import elo, openskill
 from ratings.systems.match import Skill
@@ -81,27 +82,39 @@ def newest_matches(count: int) -> list[Match]:
     return _in_order(ids)
 
 
-def newest_matches_of(player: Player, count: int, game_id: int | None = None) -> list[Match]:
+def newest_matches_of(
+    player: Player, count: int, game_id: int | None = None, turn: Turn | None = None
+) -> list[Match]:
     """The matches that a player played last, newest first: in one game or in all of them.
 
-    Two queries, which look at the end of his history in each game only.
+    With a turn, the next ones down from there, or the next ones up. Two queries, which look at
+    one stretch of his history in each game only.
     """
+    is_back = turn is not None and turn.is_back
+    side, order = (">", "ASC") if is_back else ("<", "DESC")
     with connection.cursor() as cursor:
         cursor.execute(
-            """
+            f"""
             SELECT newest.match_id
               FROM ratings_game game
              CROSS JOIN LATERAL (
                    SELECT match_id, played_at FROM ratings_participation
                     WHERE player_id = %(player)s AND game_id = game.id
-                    ORDER BY played_at DESC, match_id DESC LIMIT %(count)s) AS newest
+                      AND (played_at, match_id) {side} (%(played_at)s, %(match)s)
+                    ORDER BY played_at {order}, match_id {order} LIMIT %(count)s) AS newest
              WHERE %(game)s::bigint IS NULL OR game.id = %(game)s
-             ORDER BY newest.played_at DESC, newest.match_id DESC LIMIT %(count)s
+             ORDER BY newest.played_at {order}, newest.match_id {order} LIMIT %(count)s
             """,
-            {"player": player.pk, "game": game_id, "count": count},
+            {
+                "player": player.pk,
+                "game": game_id,
+                "count": count,
+                "played_at": turn.played_at if turn else "infinity",
+                "match": turn.match_id if turn else 0,
+            },
         )
         ids = [id for (id,) in cursor.fetchall()]
-    return _in_order(ids)
+    return _in_order(ids[::-1] if is_back else ids)
 
 
 def _in_order(ids: Sequence[int]) -> list[Match]:

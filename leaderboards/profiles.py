@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.utils.translation import gettext, ngettext
 
+from leaderboards.charts import Chart, draw
+from leaderboards.forecasts import Forecast, forecast
+from leaderboards.histories import points_of, read_history
 from leaderboards.matches import Line, Side, newest_matches_of, read_sides, result_of
-from ratings.models import Game, Match, Player, PlayerStatus, Rating, System
+from leaderboards.moves import Week, read_week
+from leaderboards.opponents import Met, read_met
+from leaderboards.profile_questions import ProfileQuestion, read_turn
+from leaderboards.versions import VersionRecord, read_versions
+from ratings.bots import BANDS
+from ratings.models import Difficulty, Game, Match, Player, PlayerStatus, Rating, System
 from ratings.standings import Standing, standings_of
 
 RECENT_MATCHES = 20
@@ -40,6 +49,58 @@ class Appearance:
         return [line.player for line in self.own.lines if line is not self.line]
 
 
+@dataclass(frozen=True, slots=True)
+class GameProfile:
+    """All that there is to say of a player in one game in which he has been rated.
+
+    `versions` are None for a person. `band` is the Elo that bots of his difficulty are meant
+    to have.
+    """
+
+    record: GameRecord
+    chart: Chart
+    is_whole_chart: bool
+    week: Week
+    forecast: Forecast
+    met: Met
+    versions: Sequence[VersionRecord] | None
+    band: tuple[int, int] | None
+
+    @property
+    def is_in_band(self) -> bool:
+        return self.band is None or self.band[0] <= self.record.rating.elo_shown <= self.band[1]
+
+
+def read_game_profile(
+    player: Player, record: GameRecord, question: ProfileQuestion, at: datetime
+) -> GameProfile:
+    """Eight queries as of a moment; two more for a bot, and two for a very long history."""
+    rating, state = record.rating, record.game.state
+    versions = read_versions(rating) if player.is_bot else None
+    history = read_history(rating, question.system)
+    until = max(state.decayed_to, rating.last_played_at, at)
+    return GameProfile(
+        record=record,
+        chart=draw(
+            points_of(history, question.system, state.decayed_to),
+            until=until,
+            marks=[(one.version.label, one.version.released_at) for one in versions or ()],
+        ),
+        is_whole_chart=history.is_whole,
+        week=read_week(rating, state, at),
+        forecast=forecast(rating, state),
+        met=read_met(rating, at),
+        versions=versions,
+        band=_band_of(player),
+    )
+
+
+def _band_of(player: Player) -> tuple[int, int] | None:
+    if not player.is_bot or not player.bot.difficulty:
+        return None
+    return BANDS[Difficulty(player.bot.difficulty)]
+
+
 def read_records(player: Player, games: Sequence[Game]) -> list[GameRecord]:
     """His record in each of the games that he has been rated in, in their order. Two queries."""
     ratings = {
@@ -60,11 +121,41 @@ def read_records(player: Player, games: Sequence[Game]) -> list[GameRecord]:
     ]
 
 
-def read_appearances(player: Player, game: Game | None = None) -> list[Appearance]:
-    """The matches he played last, newest first. Three queries."""
-    matches = newest_matches_of(player, RECENT_MATCHES, game.pk if game else None)
+@dataclass(frozen=True, slots=True)
+class Appearances:
+    """A stretch of a player's matches, newest first, and the ends from which it goes on."""
+
+    matches: Sequence[Appearance]
+    has_newer: bool
+    has_older: bool
+
+    @property
+    def newest_id(self) -> int:
+        return self.matches[0].match.pk
+
+    @property
+    def oldest_id(self) -> int:
+        return self.matches[-1].match.pk
+
+
+def read_appearances(
+    player: Player, question: ProfileQuestion, game: Game | None = None
+) -> Appearances:
+    """The matches he played last, or those next to the match asked for.
+
+    Three queries, and one more for a match asked for.
+    """
+    turn = read_turn(question)
+    matches = newest_matches_of(player, RECENT_MATCHES + 1, game.pk if game else None, turn)
+    has_more = len(matches) > RECENT_MATCHES
+    is_back = turn is not None and turn.is_back
+    matches = matches[-RECENT_MATCHES:] if is_back else matches[:RECENT_MATCHES]
     sides = read_sides(matches)
-    return [_appearance(player, match, sides[match.pk]) for match in matches]
+    return Appearances(
+        [_appearance(player, match, sides[match.pk]) for match in matches],
+        has_newer=has_more if is_back else turn is not None,
+        has_older=is_back or has_more,
+    )
 
 
 def _appearance(player: Player, match: Match, sides: Sequence[Side]) -> Appearance:

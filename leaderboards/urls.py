@@ -5,6 +5,7 @@ from leaderboards.views.badge import badge
 from leaderboards.views.board import board
 from leaderboards.views.bots import bots
 from leaderboards.views.calculators import calculators
+from leaderboards.views.compare import compare
 from leaderboards.views.embed import embed
 from leaderboards.views.faq import faq
 from leaderboards.views.home import home
@@ -22,6 +23,7 @@ urlpatterns: list[URLPattern] = [
     path("leaderboards/<slug:slug>/", board, name="board"),
     path("players/<handle:handle>/", player, name="player-detail"),
     path("players/<handle:handle>/<slug:slug>/", player_game, name="player-game"),
+    path("compare/<slug:slug>/", compare, name="compare"),
     path("matches/<int:match_id>/", match, name="match-detail"),
     path("how-it-works/", how_it_works, name="how-it-works"),
     path("faq/", faq, name="faq"),

@@ -7,6 +7,7 @@ generated columns do). `floatformat` rounds halves up and is not for ratings.
 from __future__ import annotations
 
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from django import template
@@ -71,6 +72,8 @@ def machine(value: Any) -> SafeString:
     return mark_safe(str(int(value)))  # noqa: S308 - nothing but digits and a sign
 
 
-def _signed(value: float | Decimal, places: int) -> str:
+def _signed(value: float | Decimal | Fraction, places: int) -> str:
+    if isinstance(value, Fraction):
+        value = float(value)
     text = number_format(abs(value), decimal_pos=places, use_l10n=True, force_grouping=True)
     return MINUS + text if value < 0 else text

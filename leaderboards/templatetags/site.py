@@ -66,6 +66,13 @@ def question_url(question: Any, **changes: Any) -> str:
     return url
 
 
+@register.simple_tag
+def profile_url(path: str, question: Any, **changes: Any) -> str:
+    """The URL of a profile, its matches going on from another place."""
+    url: str = question.url(path, **changes)
+    return url
+
+
 @register.filter
 def card(slug: str) -> str:
     """The drawing that stands for a game: its own, or the back of a card."""

@@ -27,6 +27,12 @@ def day(value: datetime) -> SafeString:
     return _element(value, pgettext("date format", "j M Y"))
 
 
+@register.simple_tag
+def short_day(value: datetime) -> str:
+    """The day only, as plain text: for a chart."""
+    return format_date(localtime(value), pgettext("date format", "j M Y"))
+
+
 def _element(value: datetime, form: str) -> SafeString:
     return format_html(
         '<time datetime="{}">{}</time>',

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponsePermanentRedirect
@@ -7,9 +9,17 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from leaderboards import live
-from leaderboards.profiles import read_appearances, read_records, status_sentence
+from leaderboards.bots import author_of
+from leaderboards.opponents import NET_DAYS
+from leaderboards.profile_questions import ProfileQuestion, read_profile_question
+from leaderboards.profiles import (
+    read_appearances,
+    read_game_profile,
+    read_records,
+    status_sentence,
+)
 from leaderboards.shell import read_shell
-from ratings.models import Game, Player
+from ratings.models import Game, Player, System
 from ratings.models.player import WITHOUT_PROFILE
 from ratings.models.rating import PROVISIONAL_BELOW
 from ratings.names import fold
@@ -24,12 +34,13 @@ def player(request: HttpRequest, handle: str) -> HttpResponse:
     if found.handle != handle:
         return HttpResponsePermanentRedirect(found.get_absolute_url())
     shell = read_shell()
+    question = read_profile_question(request.GET)
     return live.answer(
         request,
         "leaderboards/player_detail.html",
-        lambda: read_player(found, shell.games),
+        lambda: read_player(found, shell.games, question),
         shell=shell,
-        facts=(*shell.versions, *_facts(found)),
+        facts=(*shell.versions, question, *_facts(found)),
     )
 
 
@@ -44,24 +55,53 @@ def player_game(request: HttpRequest, handle: str, slug: str) -> HttpResponse:
         return HttpResponsePermanentRedirect(
             reverse("leaderboards:player-game", args=[found.handle, slug])
         )
+    question = read_profile_question(request.GET)
     return live.answer(
         request,
         "leaderboards/player_game.html",
-        lambda: {"game": game, **read_player(found, [game], game)},
+        lambda: read_player_in_game(found, game, shell.games, question),
         shell=shell,
-        facts=(game.state.version, *_facts(found)),
+        facts=(*shell.versions, question, *_facts(found)),
     )
 
 
-def read_player(found: Player, games: list[Game], game: Game | None = None) -> dict[str, Any]:
+def read_player(
+    found: Player, games: Sequence[Game], question: ProfileQuestion, game: Game | None = None
+) -> dict[str, Any]:
     has_profile = found.status not in WITHOUT_PROFILE
+    path = (
+        reverse("leaderboards:player-game", args=[found.handle, game.slug])
+        if game
+        else found.get_absolute_url()
+    )
     return {
         "player": found,
+        "question": question,
         "status_sentence": status_sentence(found),
         "has_profile": has_profile,
         "records": read_records(found, games) if has_profile else [],
-        "appearances": read_appearances(found, game) if has_profile else [],
+        "path": path,
+        "appearances": read_appearances(found, question, game) if has_profile else None,
         "provisional_below": PROVISIONAL_BELOW,
+    }
+
+
+def read_player_in_game(
+    found: Player, game: Game, games: Sequence[Game], question: ProfileQuestion
+) -> dict[str, Any]:
+    context = read_player(found, games, question, game)
+    record = next((record for record in context["records"] if record.game == game), None)
+    return {
+        **context,
+        "game": game,
+        "record": record,
+        "author": author_of(found),
+        "profile": record and read_game_profile(found, record, question, datetime.now(UTC)),
+        "systems": [
+            (value, label, question.url(context["path"], system=value))
+            for value, label in System.choices
+        ],
+        "net_days": NET_DAYS,
     }
 
 

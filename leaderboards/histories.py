@@ -1,0 +1,158 @@
+"""How a rating went over time, for its chart: after each match, and by decay in between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import connection
+
+from leaderboards.charts import Point
+from ratings.models import Rating, System
+from ratings.systems import decay
+from ratings.systems.match import Skill
+from ratings.systems.openskill import displayed_rating
+
+MOST_READ = 4_000
+"""A history of more matches is not read whole: see `read_history`."""
+MOMENTS = 490
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What a player's last rated match by `at` had left him with."""
+
+    at: datetime
+    played_at: datetime
+    skill: Skill
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """`is_whole` where every match is in it. `start` is what the first match was rated from."""
+
+    start: Skill
+    moments: Sequence[Moment]
+    is_whole: bool
+
+
+def read_history(rating: Rating, system: str) -> History:
+    """The player's history in a game: one query, or three beyond MOST_READ matches.
+
+    Of a longer one only evenly spaced moments are looked up, each by the index, and then all
+    matches around the highest and the lowest of them. The time does not grow with the matches.
+    """
+    if rating.matches <= MOST_READ:
+        rows = _fetch(
+            f"{_ROWS} ORDER BY played_at, match_id",
+            {"player": rating.player_id, "game": rating.game_id},
+        )
+        return History(rows[0][1:4], [_moment(row[0], row) for row in rows], is_whole=True)
+    [first] = _fetch(f"{_ROWS} ORDER BY played_at, match_id LIMIT 1", _whose(rating))
+    sampled = _sample(rating, first[0], rating.last_played_at)
+    found = {moment.at: moment for moment in sampled}
+    found |= {moment.at: moment for moment in _around_extremes(rating, system, sampled)}
+    return History(first[1:4], [found[at] for at in sorted(found)], is_whole=False)
+
+
+def points_of(history: History, system: str, until: datetime) -> list[Point]:
+    """The history of one system's number, decay by decay up to `until`."""
+    if system == System.ELO:
+        elos = [Point(moment.at, moment.skill[0]) for moment in history.moments]
+        return [Point(elos[0].at, history.start[0]), *elos]
+    return list(_openskill_points(history, until))
+
+
+def _openskill_points(history: History, until: datetime) -> Iterator[Point]:
+    yield Point(history.moments[0].at, displayed_rating(*history.start[1:]))
+    last: Moment | None = None
+    for moment in history.moments:
+        if last is not None:
+            yield from _decay(last, moment.at)
+        yield Point(moment.at, _displayed(moment))
+        last = moment
+    if last is not None:
+        yield from _decay(last, until)
+
+
+def _decay(moment: Moment, until: datetime) -> Iterator[Point]:
+    _elo, mu, sigma = moment.skill
+    for monday, grown in decay.steps_of(sigma, moment.played_at, moment.at, until):
+        if monday < until:
+            yield Point(monday, displayed_rating(mu, grown))
+
+
+def _displayed(moment: Moment) -> float:
+    _elo, mu, sigma = moment.skill
+    return displayed_rating(mu, decay.sigma_at(sigma, moment.played_at, moment.at))
+
+
+_ROWS = """
+    SELECT played_at, elo_before, mu_before, sigma_before, elo_after, mu_after, sigma_after
+      FROM ratings_participation
+     WHERE player_id = %(player)s AND game_id = %(game)s AND elo_after IS NOT NULL
+"""
+
+
+def _whose(rating: Rating) -> dict[str, int]:
+    return {"player": rating.player_id, "game": rating.game_id}
+
+
+def _fetch(query: str, params: dict[str, object]) -> list[tuple]:
+    with connection.cursor() as cursor:
+        cursor.execute(query, params)
+        return cursor.fetchall()
+
+
+def _moment(at: datetime, row: tuple) -> Moment:
+    return Moment(at, row[0], row[4:7])
+
+
+def _sample(rating: Rating, begin: datetime, end: datetime) -> list[Moment]:
+    """What the player had at evenly spaced moments from his first match to his last."""
+    moments = [begin + (end - begin) * number / (MOMENTS - 1) for number in range(MOMENTS)]
+    rows = _fetch(
+        f"""
+        SELECT moment.at, last.*
+          FROM unnest(%(moments)s::timestamptz[]) AS moment (at)
+         CROSS JOIN LATERAL ({_ROWS} AND played_at <= moment.at
+                              ORDER BY played_at DESC, match_id DESC LIMIT 1) AS last
+         ORDER BY moment.at
+        """,
+        {**_whose(rating), "moments": moments},
+    )
+    return [_moment(row[0], row[1:]) for row in rows]
+
+
+def _around_extremes(rating: Rating, system: str, sampled: Sequence[Moment]) -> list[Moment]:
+    """The highest and the lowest match next to the highest and the lowest of the moments."""
+
+    def value(moment: Moment) -> float:
+        return moment.skill[0] if system == System.ELO else _displayed(moment)
+
+    ranges = []
+    for extreme in (min, max):
+        index = sampled.index(extreme(sampled, key=value))
+        after = sampled[min(index + 1, len(sampled) - 1)].at
+        ranges.append((sampled[max(index - 1, 0)].at, after))
+    rows = _fetch(
+        f"""
+        SELECT near.* FROM unnest(%(begins)s::timestamptz[], %(ends)s::timestamptz[])
+               AS wanted (begin, until)
+         CROSS JOIN LATERAL ({_ROWS} AND played_at BETWEEN wanted.begin AND wanted.until) AS near
+        """,
+        {
+            **_whose(rating),
+            "begins": [begin for begin, _end in ranges],
+            "ends": [end for _begin, end in ranges],
+        },
+    )
+    near = [_moment(row[0], row) for row in rows]
+    found = [min(near, key=value), max(near, key=value)]
+    if system == System.ELO:
+        # The highest of all is known for certain.
+        peak = next((moment for moment in near if moment.skill[0] == rating.peak_elo), None)
+        skill = (rating.peak_elo, rating.mu, rating.sigma_settled)
+        found.append(peak or Moment(rating.peak_at, rating.peak_at, skill))
+    return found
