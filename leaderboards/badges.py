@@ -18,7 +18,7 @@ from ratings.standings import Board
 STYLE = (
     ".b{fill:#fffdf8;stroke:#c9bfa8}.n{fill:#212b26}.l{fill:#59645d}"
     "@media(prefers-color-scheme:dark){"
-    ".b{fill:#1a2320;stroke:#4a5851}.n{fill:#ebe6d8}.l{fill:#a8b3ac}}"
+    ".b{fill:#1a2320;stroke:#4a5851}.n{fill:#ebe6d8}.l{fill:#a8b3ac} }"
 )
 STYLE_SOURCE = f"'sha256-{b64encode(sha256(STYLE.encode()).digest()).decode()}'"
 

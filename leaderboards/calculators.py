@@ -157,7 +157,7 @@ class OpenSkillForm(CalculatorForm):
 
     @classmethod
     def example(cls) -> dict[str, str]:
-        mu, sigma = decimals(START[1], 0), decimals(START[2], 2)
+        mu, sigma = decimals(START[1], 0), decimals(START[2], 4)
         sides = [(f"openskill-{side}_mu", f"openskill-{side}_sigma") for side in SIDES]
         return {name: text for pair in sides for name, text in zip(pair, (mu, sigma), strict=True)}
 

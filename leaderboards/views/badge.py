@@ -33,7 +33,10 @@ def badge(request: HttpRequest, handle: str, slug: str) -> HttpResponse:
     player = Player.objects.with_profile().filter(handle_key=fold(handle)).first()
     if game is None or player is None:
         context = {"badge": missing_badge()}
-        return render(request, "leaderboards/badge.svg", context, content_type=SVG, status=404)
+        content_type = f"{SVG}; charset=utf-8"
+        return render(
+            request, "leaderboards/badge.svg", context, content_type=content_type, status=404
+        )
     system = read_system(request)
     rating = Rating.objects.filter(game=game, player=player).first()
     return elsewhere.answer(

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
-VOID = {"area", "br", "col", "hr", "img", "input", "link", "meta", "use", "wbr"}
+VOID = {"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "use", "wbr"}
 INLINE = {"a", "abbr", "bdi", "span", "strong", "sup", "time"}
 
 

@@ -261,3 +261,35 @@ def test_folder_that_cannot_be_written_is_one_line(tmp_path):
     assert result.returncode == 1
     assert result.stderr.startswith("Cannot write to ")
     assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "contact",
+    [
+        "mailto:security@naiply.example.org",
+        "https://naiply.example.org/security",
+        "tel:+34-900-000-000",
+    ],
+)
+def test_security_contact_is_an_address_with_its_scheme(contact):
+    environment = read_environment({"NAIPLY_SECURITY_CONTACT": contact})
+
+    assert environment.security_contact == contact
+    assert environment.warnings == ()
+
+
+@pytest.mark.parametrize(
+    "contact",
+    ["security@naiply.example.org", "http://naiply.example.org", "mailto:x", "mailto:a@b c@d"],
+)
+def test_security_contact_without_its_scheme_is_refused(contact):
+    assert mistakes({"NAIPLY_SECURITY_CONTACT": contact}) == (
+        f'Unexpected NAIPLY_SECURITY_CONTACT "{contact}": it is an address with its scheme, as in '
+        "mailto:security@naiply.example.org or https://naiply.example.org/contact.",
+    )
+
+
+def test_security_contact_in_two_lines_is_refused():
+    [mistake] = mistakes({"NAIPLY_SECURITY_CONTACT": "https://naiply.example.org/\nExpires: x"})
+
+    assert mistake.startswith("Unexpected NAIPLY_SECURITY_CONTACT")
