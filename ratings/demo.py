@@ -12,7 +12,18 @@ from django.db import connection, transaction
 
 from ratings import ledger
 from ratings.decay import apply_decay
-from ratings.models import Bot, BotVersion, Game, Match, Player, PlayerAlias, Source
+from ratings.models import (
+    Bot,
+    BotVersion,
+    ForgottenName,
+    FormerHandle,
+    Game,
+    Match,
+    Participation,
+    Player,
+    PlayerAlias,
+    Source,
+)
 from ratings.players import create_bot
 from ratings.recording import Answer, record_matches
 from ratings.season import HOUSE_BOTS, Season
@@ -102,6 +113,12 @@ def remove_demo() -> None:
     states = ledger.lock_games(Game.objects.values_list("slug", flat=True))
     if has_other_results():
         raise OtherResults
+    aliases = PlayerAlias.objects.filter(source__name=SOURCE)
+    players = {
+        *aliases.values_list("player_id", flat=True),
+        # Whoever was anonymised has no alias any more.
+        *Participation.objects.values_list("player_id", flat=True).distinct(),
+    }
     with connection.cursor() as cursor:
         # Not through the ORM, which would fetch all of it to look for what hangs on it.
         cursor.execute("DELETE FROM ratings_correctedmatch")
@@ -109,13 +126,13 @@ def remove_demo() -> None:
         cursor.execute("DELETE FROM ratings_participation")
         cursor.execute("DELETE FROM ratings_match")
         cursor.execute("DELETE FROM ratings_rating")
-    aliases = PlayerAlias.objects.filter(source__name=SOURCE)
-    players = list(aliases.values_list("player_id", flat=True))
     aliases.delete()
     # Whoever has got an account or another source's id meanwhile is no longer only the demo's.
     only_of_demo = Player.objects.filter(pk__in=players, aliases=None, owner=None)
     BotVersion.objects.filter(bot__player__in=only_of_demo).delete()
     Bot.objects.filter(player__in=only_of_demo).delete()
+    FormerHandle.objects.filter(player__in=only_of_demo).delete()
+    ForgottenName.objects.filter(player__in=only_of_demo).delete()
     only_of_demo.delete()
     Source.objects.filter(name=SOURCE).delete()
     for state in states.values():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import NamedTuple
 
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
@@ -12,6 +13,7 @@ from django.db import connection, transaction
 from ratings import ledger
 from ratings.models import (
     Bot,
+    FormerHandle,
     Game,
     Participation,
     Player,
@@ -20,6 +22,7 @@ from ratings.models import (
     Source,
     User,
 )
+from ratings.models.handle import alias_name, find_forgotten, handle_names
 from ratings.names import (
     LONGEST_HANDLE,
     UNNAMED,
@@ -42,17 +45,46 @@ class KnownPlayer:
 
     @property
     def may_play(self) -> bool:
-        """Retired and hidden players may come back by playing; the others may not play."""
+        """Retired and hidden players may, and stay off the boards; the others may not."""
         return self.status not in (PlayerStatus.FROZEN, PlayerStatus.ANONYMISED)
 
 
 def find_players(source: Source, player_ids: Iterable[str]) -> dict[str, KnownPlayer]:
-    """The players that a source knows by these ids, by folded id; unknown ids are left out."""
+    """The players that a source knows by these ids, by folded id; unknown ids are left out.
+
+    Also those who were anonymised since, so that their ids do not make new players.
+    """
     keys = {fold(player_id) for player_id in player_ids}
+    facts = ("is_bot", "status", "owner_id")
     rows = PlayerAlias.objects.filter(source=source, key__in=keys).values_list(
-        "key", "player_id", "player__is_bot", "player__status", "player__owner_id"
+        "key", "player_id", *(f"player__{fact}" for fact in facts)
     )
-    return {key: KnownPlayer(*known) for key, *known in rows}
+    known = {key: KnownPlayer(*row) for key, *row in rows}
+    # After the aliases: whoever made digests of some has committed the digests with it.
+    forgotten = find_forgotten([alias_name(source.pk, key) for key in keys - known.keys()])
+    if forgotten:
+        gone = Player.objects.filter(pk__in=forgotten.values()).values_list("pk", *facts)
+        by_id = {pk: KnownPlayer(pk, *row) for pk, *row in gone}
+        known |= {name[-1]: by_id[pk] for name, pk in forgotten.items()}
+    return known
+
+
+class FoundPlayer(NamedTuple):
+    """A player found by a handle, and whether that handle is still his."""
+
+    player: Player
+    is_current: bool
+
+
+def find_by_handle(handle: str) -> FoundPlayer | None:
+    """The player who has this handle, however it is written, or who once had it."""
+    key = fold(handle)
+    players = Player.objects.select_related("bot")
+    if player := players.filter(handle_key=key).first():
+        return FoundPlayer(player, is_current=True)
+    if player := players.filter(former_handles__handle_key=key).first():
+        return FoundPlayer(player, is_current=False)
+    return None
 
 
 def create_players(source: Source, player_ids: Mapping[str, str]) -> None:
@@ -103,14 +135,22 @@ def _candidate(player_id: str, attempt: int) -> str:
 
 
 def _taken_handles(handles: Iterable[str]) -> tuple[set[str], set[str]]:
-    """Which of the handles' keys, and which of their skeletons, belong to somebody."""
+    """Which of the handles' keys, and which of their skeletons, are somebody's or were."""
     handles = list(handles)
-    keys = Player.objects.filter(handle_key__in={fold(handle) for handle in handles})
-    looks = Player.objects.filter(handle_skeleton__in={skeleton(handle) for handle in handles})
-    return (
-        set(keys.values_list("handle_key", flat=True)),
-        set(looks.values_list("handle_skeleton", flat=True)),
-    )
+    keys = {fold(handle) for handle in handles}
+    looks = {skeleton(handle) for handle in handles}
+    taken_keys: set[str] = set()
+    taken_looks: set[str] = set()
+    # In this order: a handle that is given up becomes a former one, and then perhaps a digest.
+    for model in (Player, FormerHandle):
+        rows = model._default_manager.all()
+        taken_keys |= {*rows.filter(handle_key__in=keys).values_list("handle_key", flat=True)}
+        taken_looks |= {
+            *rows.filter(handle_skeleton__in=looks).values_list("handle_skeleton", flat=True)
+        }
+    for kind, text in find_forgotten([name for h in handles for name in handle_names(h)]):
+        (taken_keys if kind == "handle" else taken_looks).add(text)
+    return taken_keys, taken_looks
 
 
 def _insert_players(names: Mapping[str, str]) -> dict[str, int]:

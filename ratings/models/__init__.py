@@ -5,6 +5,7 @@ from ratings.models.correction import (
     CorrectionReason,
 )
 from ratings.models.game import Game, GameState
+from ratings.models.handle import DigestKey, ForgottenName, FormerHandle
 from ratings.models.match import Match, Participation, Reason, Status, Termination
 from ratings.models.player import Bot, BotVersion, Difficulty, Player, PlayerAlias, PlayerStatus
 from ratings.models.rating import PointsCount, Rating, System, TieSegment
@@ -19,6 +20,9 @@ __all__ = [
     "CorrectionKind",
     "CorrectionReason",
     "Difficulty",
+    "DigestKey",
+    "ForgottenName",
+    "FormerHandle",
     "Game",
     "GameState",
     "Match",

@@ -4,12 +4,14 @@ from collections.abc import Collection
 
 from django.conf import settings
 from django.contrib.postgres.indexes import GinIndex
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Case, F, Q, Value, When
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
+from django.utils.translation import pgettext, pgettext_lazy
 
+from ratings.models.handle import handle_taken, is_former_of_another
 from ratings.names import (
     LONGEST_HANDLE,
     LONGEST_HANDLE_KEY,
@@ -130,7 +132,7 @@ class Player(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.name
+        return self.display_name
 
     def get_absolute_url(self) -> str:
         return reverse("leaderboards:player-detail", args=[self.handle])
@@ -140,6 +142,17 @@ class Player(models.Model):
         self.handle_skeleton = skeleton(self.handle)
         self.search_key = search_key(self.handle, self.name)
         super().clean_fields(exclude)
+
+    def clean(self) -> None:
+        if is_former_of_another(self.handle, self.pk):
+            raise ValidationError({"handle": handle_taken(self.handle)})
+
+    @property
+    def display_name(self) -> str:
+        """The name, or in the reader's language that the player is gone."""
+        if self.status == PlayerStatus.ANONYMISED:
+            return pgettext("name of a player", "deleted player")
+        return self.name
 
     @property
     def is_active(self) -> bool:

@@ -24,6 +24,7 @@ from ratings.models import (
     User,
 )
 from ratings.recording import record_matches
+from ratings.roster import anonymise_player, rename_player
 from ratings.systems.decay import current_monday
 from tests.ratings.builders import count_rows, duel, everything_of, make_source, record
 
@@ -172,6 +173,17 @@ def test_corrected_demo_leaves_no_trace_either():
     demo.remove_demo()
 
     assert count_rows() == rows
+
+
+def test_renamed_and_anonymised_players_of_the_demo_leave_no_trace_either():
+    rows = count_rows()
+    demo.load_demo(**SMALL)
+    rename_player(player=Player.objects.get(handle="as-de-oros"), handle="sota-de-nada")
+    anonymise_player(player=Player.objects.get(handle="dos-de-oros"))
+
+    demo.remove_demo()
+
+    assert count_rows() == rows | {"DigestKey": 1}
 
 
 def test_players_who_are_not_only_the_demos_stay():

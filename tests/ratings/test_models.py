@@ -14,6 +14,8 @@ from ratings.models import (
     BotVersion,
     CorrectedMatch,
     Correction,
+    DigestKey,
+    FormerHandle,
     Game,
     GameState,
     Match,
@@ -63,6 +65,7 @@ def stored():
         game=Game.objects.get(slug="brisca"), kind="void", reason="forged", rerated=0
     )
     CorrectedMatch.objects.create(correction=correction, match=a_match().get(), before={}, after={})
+    FormerHandle.objects.create(handle="anita", handle_key="anita", player=ana().get())
 
 
 def rated_part():
@@ -229,6 +232,12 @@ REFUSED = {
     "alias_key_not_empty": [lambda: copy(all_of(PlayerAlias), key="")],
     "bot_difficulty_known": [lambda: update(all_of(Bot), difficulty="harder")],
     "bot_version_label_once": [lambda: copy(all_of(BotVersion))],
+    # Names given up
+    "former_handle_not_empty": [
+        lambda: update(all_of(FormerHandle), handle=""),
+        lambda: update(all_of(FormerHandle), handle_key=""),
+    ],
+    "digest_key_only_one": [lambda: DigestKey.objects.create(id=2)],
     # Corrections
     "correction_kind_known": [lambda: update(all_of(Correction), kind="delete")],
     "correction_reason_known": [lambda: update(all_of(Correction), reason="because")],
