@@ -72,7 +72,7 @@ def test_numbers_are_those_of_the_rules(faq):
         "away": "once 30 days without a rated match have passed",
         "not-rated": "already had 20 rated matches in the game within 24 hours",
         "weak-bots": "brings +2.91, a defeat −29.09: it takes 10 wins",
-        "improved": "400 points of Elo better: 90 percent of it show after about 103 matches in Elo",
+        "improved": "400 points of Elo better: 90 percent of it show after about 103 matches",
     }.items():
         assert words in found[anchor], anchor
 

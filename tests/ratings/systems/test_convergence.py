@@ -42,7 +42,7 @@ def test_elo_of_a_much_stronger_newcomer_is_where_the_expected_moves_lead(kept):
 
 
 def test_swing_is_near_what_theory_says(kept):
-    """K / (2 * 4 * slope): the variance that noise of K/2 and this pull leave, both sides moving."""
+    """K / (8 * slope) is the variance of one who meets opponents that stand still."""
     slope = 2.302585 / elo.PARAMETERS.scale / 4
     one_sided = (elo.PARAMETERS.k / 8 / slope) ** 0.5
 
