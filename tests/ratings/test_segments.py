@@ -140,9 +140,10 @@ def test_decay_cuts_the_ties_it_moves(source):
 def test_verify_finds_a_segment_that_miscounts(source):
     game = open_game()
     record(*newcomers(60), source=source)
-    TieSegment.objects.filter(pk=TieSegment.objects.first().pk).update(people=99)
+    segment = TieSegment.objects.order_by("pk").first()
+    TieSegment.objects.filter(pk=segment.pk).update(people=segment.people + 1)
 
     found = history.verify(game)
 
-    assert found.count == 1
-    assert "the tie at" in found.differences[0]
+    assert found.count == 2  # beside its players, and beside the count of the whole tie
+    assert all(f"the tie at elo {segment.shown}" in it for it in found.differences)
