@@ -173,11 +173,8 @@ def test_same_status_again_is_no_change(season):
 
 def is_waiting_for_a_lock():
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT count(*) FROM pg_stat_activity"
-            " WHERE datname = current_database() AND wait_event_type = 'Lock'"
-        )
-        return cursor.fetchone()[0] > 0
+        cursor.execute("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)")
+        return cursor.fetchone()[0]
 
 
 @pytest.mark.django_db(transaction=True)
