@@ -176,6 +176,11 @@ def test_questions_do_not_pile_up(board):
             with board.expect_response(lambda response: BOARD in response.url):
                 board.locator(link).click()
             expect(board.locator(".htmx-request, .htmx-swapping, .htmx-settling")).to_have_count(0)
+    for is_hidden in (True, False) * 3:
+        board.evaluate(HIDE, is_hidden)
+    for _ in range(4):
+        board.locator("[data-pause]").click()
+    board.wait_for_load_state("networkidle")
     asked = questions(board)
 
     for _ in range(6):

@@ -127,7 +127,7 @@ def test_every_link_leads_somewhere_and_holds_no_localised_number(client, card_r
         assert response.status_code == (404 if "nothing" in url else 200), url
         for element in parse(response).all():
             for name, value in element.attributes.items():
-                if name in READABLE_ATTRIBUTES or name == "content":
+                if name in READABLE_ATTRIBUTES or name in ("content", "value"):
                     continue
                 assert not re.search(r"\d[\u00a0\u202f.,]\d{3}\b", value), (url, name, value)
                 numbers |= set(re.findall(r"\d{7,}", value))
