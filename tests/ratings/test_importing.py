@@ -12,17 +12,12 @@ import pytest
 from django.db import IntegrityError, connection, connections, transaction
 
 from ratings import history, importing
-from ratings.importing import (
-    COLUMNS,
-    LONGEST_LINE,
-    MOST_PROBLEMS,
-    Problem,
-    UnreadableFile,
-    import_file,
-    read_reports,
-)
+from ratings.importing import MOST_PROBLEMS, import_file
 from ratings.models import Game, Match, Player
 from ratings.recording import record_matches
+from ratings.report_files import Lines, Problem, UnreadableFile, read_reports
+from ratings.report_files.lines import LONGEST_LINE
+from ratings.report_files.tables import COLUMNS
 from ratings.reports import Report, ReportedTeam
 from tests.ratings.builders import count_rows, make_source, open_game, ratings_of
 
@@ -41,7 +36,7 @@ def stream(content, name=""):
 
 
 def read(content, name=""):
-    return list(read_reports(importing._Lines(stream(content, name))))
+    return list(read_reports(Lines(stream(content, name))))
 
 
 def reports_in(content, name=""):
@@ -811,7 +806,7 @@ def test_memory_does_not_grow_with_the_file():
     def peak(count):
         content = stream("".join(line(f"m{n:07}") for n in range(count)))
         tracemalloc.start()
-        for _reading in read_reports(importing._Lines(content)):
+        for _reading in read_reports(Lines(content)):
             pass
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()

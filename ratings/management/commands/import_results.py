@@ -7,9 +7,10 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser, no_translations
 
 from ratings import demo
-from ratings.importing import ImportResult, UnreadableFile, import_file
+from ratings.importing import ImportResult, import_file
 from ratings.management.progress import ProgressBar
 from ratings.models import Source
+from ratings.report_files import UnreadableFile
 
 MOST_PROBLEMS = 50
 
