@@ -27,6 +27,8 @@ PADDING = 14
 NAME_SIZE = 15
 LINE_SIZE = 12
 NARROWEST = 160
+WIDE = frozenset("mwMW@%")
+"""As wide as they are high, or nearly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,13 @@ def missing_badge() -> Badge:
 
 
 def _width(text: str, size: int) -> float:
-    """About how wide a text is: never too little in any face that a system is likely to have."""
-    letters = [letter for letter in text if not combining(letter)]
-    wide = sum(east_asian_width(letter) in "WF" for letter in letters)
-    return size * (1.05 * wide + 0.62 * (len(letters) - wide))
+    """About how wide a text is: hardly ever too little in a face that a system may have."""
+    return size * sum(map(_letter_width, text))
+
+
+def _letter_width(letter: str) -> float:
+    if combining(letter):
+        return 0.0
+    if east_asian_width(letter) in "WF" or letter in WIDE:
+        return 1.1
+    return 0.8 if letter.isupper() else 0.7

@@ -219,7 +219,9 @@ def test_other_pages_may_not_be_framed(client, board, name):
 @pytest.mark.parametrize(
     "url", ["/leaderboards/brisca/", "/players/ana/", "/players/ana/brisca/", "/no/", "/admin/"]
 )
-def test_boards_players_and_errors_may_not_be_framed(client, board, url):
+def test_boards_players_and_errors_may_not_be_framed(client, brisca, source, url):
+    record(duel("ana", "pepe"), source=source)
+
     response = client.get(url)
 
     assert "frame-ancestors 'none'" in response["Content-Security-Policy"]
