@@ -27,12 +27,16 @@ UNNAMED = "player"
 MOST_MARKS = 2
 """Combining marks on one letter; more of them climb over the lines above."""
 
-RESERVED = frozenset(
-    "about account accounts admin administrator api badge board boards bot bots compare docs edit "
-    "embed faq help how-it-works leaderboard leaderboards login logout match matches me moderator "
-    "naiply new nobody none null official play player players root rules search settings staff "
-    "static support system undefined verify www".split()
-)
+# fmt: off
+RESERVED = frozenset({
+    "about", "account", "accounts", "admin", "administrator", "api", "badge", "board", "boards",
+    "bot", "bots", "calculators", "compare", "docs", "edit", "embed", "faq", "help",
+    "how-it-works", "leaderboard", "leaderboards", "login", "logout", "match", "matches", "me",
+    "moderator", "naiply", "new", "nobody", "none", "null", "official", "play", "player",
+    "players", "root", "rules", "search", "settings", "staff", "static", "support", "system",
+    "undefined", "verify", "www",
+})
+# fmt: on
 
 _ZERO_WIDTH_JOINER = "\u200d"
 _EMOJI_PRESENTATION = "\ufe0f"

@@ -126,7 +126,7 @@ def _try_again(record: Callable[[], list[Receipt]]) -> list[Receipt]:
     After a unique violation the other one has committed, and the next look sees what it did.
     After a deadlock it has not yet, and may still be met once more.
     """
-    for _ in range(TRIES - 1):
+    for _attempt in range(TRIES - 1):
         try:
             with transaction.atomic():
                 return record()

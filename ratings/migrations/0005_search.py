@@ -14,7 +14,7 @@ ROWS_AT_A_TIME = 5_000
 def fill_search_keys(apps, schema_editor):
     player_model = apps.get_model("ratings", "Player")
     players = player_model.objects.only("handle", "name").order_by("pk")
-    for batch in batched(players.iterator(chunk_size=ROWS_AT_A_TIME), ROWS_AT_A_TIME, strict=False):
+    for batch in batched(players.iterator(chunk_size=ROWS_AT_A_TIME), ROWS_AT_A_TIME):
         for player in batch:
             player.search_key = search_key(player.handle, player.name)
         player_model.objects.bulk_update(batch, ["search_key"])

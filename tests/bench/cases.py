@@ -67,7 +67,7 @@ def record_and_verify(*, full: bool) -> list[Figure]:
     last = data.FIRST_MATCH + timedelta(days=400)
 
     rating_time = 0.0
-    for batch in batched(reports, ledger.ROWS_AT_A_TIME, strict=False):
+    for batch in batched(reports, ledger.ROWS_AT_A_TIME):
         rating_time += seconds(lambda rows=batch: record_matches(rows, source=source, at=last))
     copy_time = seconds(_copy_history)
     data.vacuum()

@@ -20,6 +20,7 @@ def weekly_decay():
     return entry
 
 
+@pytest.mark.django_db  # Celery runs Django's checks, and those ask the database
 def test_schedule_names_a_task_that_workers_know():
     app.loader.import_default_modules()
 
