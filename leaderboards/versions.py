@@ -66,6 +66,8 @@ def read_versions(rating: Rating) -> list[VersionRecord]:
             : MOST_VERSIONS + 1
         ]
     )
+    if not versions:
+        return []
     surpluses = _read_surpluses(rating, versions)
     records = []
     for version, older in zip(versions, [*versions[1:], None], strict=True):

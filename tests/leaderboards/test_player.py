@@ -100,6 +100,15 @@ def test_player_without_a_match_has_a_page(client, db):
     assert "No rated match in Tute yet" in parse(client.get("/players/bot-rayo/tute/")).text
 
 
+def test_bot_without_a_version_has_a_page(client, brisca, source):
+    create_bot(handle="bot-rayo", name="Rayo", source=source)
+    record(duel("bot-rayo", "ana"), source=source)
+
+    response = client.get("/players/bot-rayo/brisca/")
+
+    assert response.status_code == 200
+
+
 @pytest.mark.parametrize(
     ("status", "words", "has_numbers"),
     [
