@@ -29,15 +29,17 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One player's part. The moves are None where the match is not rated.
+    """One player's part. The moves and skills are None where the match is not rated.
 
     `openskill` is the displayed rating, `sigma` its uncertainty.
     """
 
     player: Player
-    elo: Move | None
-    openskill: Move | None
-    sigma: Move | None
+    elo: Move | None = None
+    openskill: Move | None = None
+    sigma: Move | None = None
+    before: Skill | None = None
+    after: Skill | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +171,7 @@ def _skill_before(row: Participation) -> Skill:
 
 def _line(row: Participation) -> Line:
     if not row.is_rated:
-        return Line(row.player, None, None, None)
+        return Line(row.player)
     return Line(
         row.player,
         Move(row.elo_before, row.elo_after),
@@ -178,6 +180,8 @@ def _line(row: Participation) -> Line:
             openskill.displayed_rating(row.mu_after, row.sigma_after),
         ),
         Move(row.sigma_before, row.sigma_after),
+        before=_skill_before(row),
+        after=(row.elo_after, row.mu_after, row.sigma_after),
     )
 
 

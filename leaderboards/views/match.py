@@ -6,11 +6,12 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from leaderboards import live
+from leaderboards.comparing import MOST, CompareQuestion
 from leaderboards.matches import read_sides
+from leaderboards.receipts import read_receipt
 from leaderboards.shell import read_shell
 from ratings.models import Match
 from ratings.snapshots import snapshot
-from ratings.systems import elo
 
 
 @require_safe
@@ -30,9 +31,12 @@ def match(request: HttpRequest, match_id: int) -> HttpResponse:
 
 
 def read_match(played: Match) -> dict[str, Any]:
+    sides = read_sides([played])[played.pk]
+    handles = [line.player.handle for side in sides for line in side.lines]
     return {
         "match": played,
         "game": played.game,
-        "sides": read_sides([played])[played.pk],
-        "elo": elo.PARAMETERS,
+        "sides": sides,
+        "receipt": read_receipt(played, sides),
+        "compare_url": CompareQuestion(played.game, tuple(handles[:MOST])).url(),
     }

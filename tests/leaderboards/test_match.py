@@ -18,9 +18,13 @@ def match_page(client, source):
     return record_and_get
 
 
+FACTS = ("Places", "Elo", "OpenSkill")
+
+
 def figures(page):
-    """Each table's rows, by caption."""
-    return {table.one("caption").text: table.rows() for table in page.all("table")}
+    """The rows of the tables that say what happened, by caption: without the workings."""
+    tables = {table.one("caption").text: table.rows() for table in page.all("table")}
+    return {caption: rows for caption, rows in tables.items() if caption in FACTS}
 
 
 def test_match_shows_places_expectations_and_both_ratings(brisca, match_page):
@@ -94,8 +98,8 @@ def test_draw_between_equals_says_no_change(brisca, match_page):
     page = match_page(make_report([team("ana", place=1), team("pepe", place=1)]))
 
     assert [row[2] for row in figures(page)["Elo"]] == ["0 no change", "0 no change"]
-    changes = page.all("span", class_="is-same")
-    assert len(changes) == 2
+    [table] = [table for table in page.all("table") if table.one("caption").text == "Elo"]
+    assert len(table.all("span", class_="is-same")) == 2
 
 
 @pytest.mark.parametrize(
@@ -151,7 +155,7 @@ def test_queries_do_not_grow_with_the_players(client, source, django_assert_num_
     )
 
     for receipt in (few, many):
-        with django_assert_num_queries(4):
+        with django_assert_num_queries(6):
             client.get(f"/matches/{receipt.match_id}/")
 
 
