@@ -18,6 +18,7 @@ from ratings.history.changes import (
 )
 from ratings.history.proposals import Correct, CorrectTeam, Proposal, correct, restore, void
 from ratings.history.rerating import (
+    OnMatch,
     Rerating,
     Rerun,
     Rewrite,
@@ -25,7 +26,12 @@ from ratings.history.rerating import (
     rerate_from_snapshot,
     rerate_from_start,
 )
-from ratings.history.verification import MOST_DIFFERENCES, Verification, verify
+from ratings.history.verification import (
+    MOST_DIFFERENCES,
+    Verification,
+    run_verification,
+    verify,
+)
 
 __all__ = [
     "MOST_DIFFERENCES",
@@ -33,6 +39,7 @@ __all__ = [
     "CorrectTeam",
     "HistoryMoved",
     "Mover",
+    "OnMatch",
     "Preview",
     "Proposal",
     "Rerating",
@@ -49,6 +56,7 @@ __all__ = [
     "rerate_from_start",
     "restore",
     "restore_matches",
+    "run_verification",
     "verify",
     "void",
     "void_matches",

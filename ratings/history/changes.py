@@ -11,7 +11,7 @@ from django.db import transaction
 
 from ratings import ledger
 from ratings.history.proposals import Correct, Proposal, correct, described, restore, void
-from ratings.history.rerating import Rerun, Rewrite, rerate
+from ratings.history.rerating import OnMatch, Rerun, Rewrite, rerate
 from ratings.models import (
     CorrectedMatch,
     Correction,
@@ -71,11 +71,15 @@ class HistoryMoved(Exception):
         super().__init__(", ".join(f"{each.game.slug} {each.version}" for each in previews))
 
 
-def preview(proposal: Proposal, *, at: datetime | None = None) -> list[Preview]:
+def preview(
+    proposal: Proposal, *, at: datetime | None = None, on_match: OnMatch | None = None
+) -> list[Preview]:
     """What the proposal would change, game by game, without a lock and without a trace."""
     with snapshot():
         states = GameState.objects.filter(game__slug__in=proposal.games).select_related("game")
-        return [_preview_game(state, proposal, at) for state in states.order_by("game_id")]
+        return [
+            _preview_game(state, proposal, at, on_match) for state in states.order_by("game_id")
+        ]
 
 
 def carry_out(
@@ -86,6 +90,7 @@ def carry_out(
     note: str = "",
     expected: Mapping[str, int] | None = None,
     at: datetime | None = None,
+    on_match: OnMatch | None = None,
 ) -> list[Correction]:
     """Changes history as proposed: one re-rating and one Correction for each game that changes.
 
@@ -100,7 +105,9 @@ def carry_out(
         )
         if is_current:
             made = [
-                _carry_out_in(state, proposal, by=by, reason=reason, note=note, at=at)
+                _carry_out_in(
+                    state, proposal, by=by, reason=reason, note=note, at=at, on_match=on_match
+                )
                 for state in states.values()
             ]
             return [correction for correction in made if correction is not None]
@@ -155,12 +162,13 @@ def _carry_out_in(
     reason: str,
     note: str,
     at: datetime | None,
+    on_match: OnMatch | None,
 ) -> Correction | None:
     edits = proposal.edits(state.game, at=at)
     if not edits:
         return None
     before = ledger.read_matches(state.game, edits.keys())
-    rerating = rerate(state, Rewrite(edited=edits))
+    rerating = rerate(state, Rewrite(edited=edits), on_match=on_match)
     correction = Correction.objects.create(
         game=state.game,
         kind=proposal.kind,
@@ -193,15 +201,18 @@ def find_matches(
     since: datetime | None = None,
     until: datetime | None = None,
     game: str | None = None,
+    are_void: bool = False,
 ) -> list[int]:
     """Ids of the matches that stand, by what they have in common: for a quarantine.
 
     Of one source, of one or several players (by handle) who all took part, of a period, of a
-    game. ValueError where nothing is named: that would be everything.
+    game. With `are_void` those that are void instead, to take a quarantine back. ValueError where
+    nothing is named: that would be everything.
     """
     if not (source or players or since or until):
         raise ValueError("Name a source, a player or a period: this would be every match.")
-    matches = Match.objects.exclude(status__in=[Status.VOID, Status.WAITING])
+    statuses = [Status.VOID] if are_void else [Status.RATED, Status.UNRATED]
+    matches = Match.objects.filter(status__in=statuses)
     if game:
         matches = matches.filter(game__slug=game)
     if source:
@@ -215,11 +226,13 @@ def find_matches(
     return list(matches.values_list("pk", flat=True))
 
 
-def _preview_game(state: GameState, proposal: Proposal, at: datetime | None) -> Preview:
+def _preview_game(
+    state: GameState, proposal: Proposal, at: datetime | None, on_match: OnMatch | None
+) -> Preview:
     edits = proposal.edits(state.game, at=at)
     if not edits:
         return Preview(state.game, state.version, 0, 0, 0, [], _unchanged_top(state.game))
-    run = Rerun(state.game, Rewrite(edited=edits))
+    run = Rerun(state.game, Rewrite(edited=edits), on_match=on_match)
     for _ in run.changes():
         pass
     standings = run.standings

@@ -16,6 +16,9 @@ from ratings.snapshots import snapshot
 from ratings.systems.engine import engine
 from ratings.systems.replay import Outcome, PlayedMatch, Replay, Standing, count_result
 
+type OnMatch = Callable[[], None]
+"""Called for each match that is rated again, so that somebody may watch."""
+
 TRIES = 3
 """How often a re-rating from a snapshot starts over because history was rewritten meanwhile."""
 
@@ -71,8 +74,16 @@ class Rerun:
     Memory and time grow with what lies behind the position, not with the history before it.
     """
 
-    def __init__(self, game: Game, rewrite: Rewrite, since: Position | None = None) -> None:
+    def __init__(
+        self,
+        game: Game,
+        rewrite: Rewrite,
+        since: Position | None = None,
+        *,
+        on_match: OnMatch | None = None,
+    ) -> None:
         self.rewrite = rewrite
+        self.on_match = on_match
         self.since = rewrite.since if since is None else since
         self.game = game
         newest = ledger.newest_position(game)
@@ -97,6 +108,8 @@ class Rerun:
         """
         stored_history = iter(()) if self.is_append else ledger.read_history(self.game, self.since)
         for match, stored in _in_order(stored_history, self.rewrite.placed):
+            if self.on_match is not None:
+                self.on_match()
             if stored is None:
                 self.outcomes[match.id] = self.replay.rate(match)
                 continue
@@ -121,7 +134,11 @@ class Rerun:
 
 
 def rerate(
-    state: GameState, rewrite: Rewrite = NOTHING, *, since: Position | None = None
+    state: GameState,
+    rewrite: Rewrite = NOTHING,
+    *,
+    since: Position | None = None,
+    on_match: OnMatch | None = None,
 ) -> Rerating:
     """Rates the game from the earliest position touched on, and stores it.
 
@@ -130,7 +147,7 @@ def rerate(
     """
     if rewrite.is_empty and since is None:
         return NOTHING_RERATED
-    run = Rerun(state.game, rewrite, since)
+    run = Rerun(state.game, rewrite, since, on_match=on_match)
     for part in _parts(run.changes()):
         ledger.update_matches(part)
     _place(state, run)
@@ -152,7 +169,7 @@ def _place(state: GameState, run: Rerun) -> None:
 
 
 def rerate_from_snapshot(
-    slug: str, plan: Callable[[Game], Rewrite], *, on_match: Callable[[], None] | None = None
+    slug: str, plan: Callable[[Game], Rewrite], *, on_match: OnMatch | None = None
 ) -> Rerating:
     """Rates a game again, computing without its lock.
 
@@ -169,7 +186,7 @@ def rerate_from_snapshot(
             if rewrite.is_empty:
                 return NOTHING_RERATED
             run = Rerun(before.game, rewrite)
-            for part in _parts(run.changes(), on_match):
+            for part in _parts(run.changes()):
                 staged.add(part)
         with transaction.atomic():
             state = ledger.lock_games([slug])[slug]
@@ -226,7 +243,7 @@ def _carried_on(standing: Standing, was: StoredRating | None, now: StoredRating 
     return carried
 
 
-def rerate_from_start(state: GameState) -> int:
+def rerate_from_start(state: GameState, *, on_match: OnMatch | None = None) -> int:
     """Rates the whole game again from nothing, whatever is stored; how many matches it has.
 
     What heals every difference that `verify` finds but contradictions, and makes the numbers
@@ -240,6 +257,8 @@ def rerate_from_start(state: GameState) -> int:
         for stored in ledger.read_history(state.game):
             outcome = replay.rate(stored.match)
             matches += 1
+            if on_match is not None:
+                on_match()
             if not says(stored, outcome):
                 yield outcome
 
@@ -253,14 +272,10 @@ def rerate_from_start(state: GameState) -> int:
     return matches
 
 
-def _parts(
-    outcomes: Iterable[Outcome], on_match: Callable[[], None] | None = None
-) -> Iterator[list[Outcome]]:
+def _parts(outcomes: Iterable[Outcome]) -> Iterator[list[Outcome]]:
     part = []
     for outcome in outcomes:
         part.append(outcome)
-        if on_match is not None:
-            on_match()
         if len(part) >= ledger.ROWS_AT_A_TIME:
             yield part
             part = []

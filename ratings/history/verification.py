@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from math import isclose
 from typing import Any
 
 from ratings import ledger
-from ratings.history.rerating import says
+from ratings.history.rerating import OnMatch, says
 from ratings.ledger import StoredMatch
-from ratings.models import Game, GameState
+from ratings.models import Game, GameState, VerifyRun
 from ratings.snapshots import snapshot
 from ratings.systems import decay
 from ratings.systems.engine import engine
@@ -28,9 +29,10 @@ class Verification:
     """What a replay of the whole history found: the first differences, and how many there are.
 
     `exact` tells whether numbers were compared bit for bit, or to 1e-9 because another machine's
-    mathematics library computed the stored ones.
+    mathematics library computed the stored ones. `version` is the game's, as it was read.
     """
 
+    version: int = 0
     matches: int = 0
     players: int = 0
     exact: bool = True
@@ -47,7 +49,7 @@ class Verification:
             self.differences.append(difference)
 
 
-def verify(game: Game) -> Verification:
+def verify(game: Game, *, on_match: OnMatch | None = None) -> Verification:
     """Replays the game from empty and compares every stored number with what comes out.
 
     Reads one snapshot and takes no lock. Streams: memory grows with the players, not with the
@@ -55,10 +57,12 @@ def verify(game: Game) -> Verification:
     """
     with snapshot():
         state = GameState.objects.select_related("game").get(game=game)
-        found = Verification(exact=state.engine in ("", engine()))
+        found = Verification(state.version, exact=state.engine in ("", engine()))
         replay = Replay()
         for stored in ledger.read_history(game):
             found.matches += 1
+            if on_match is not None:
+                on_match()
             if len({entry.team for entry in stored.match.entries}) < 2:
                 continue  # cannot be rated; named among the contradictions below
             outcome = replay.rate(stored.match)
@@ -73,6 +77,24 @@ def verify(game: Game) -> Verification:
         for difference in ledger.read_wrong_segments(game):
             found.add(difference)
     return found
+
+
+def run_verification(game: Game, *, on_match: OnMatch | None = None) -> VerifyRun:
+    """Verifies the game, and keeps what was found for the page that shows it."""
+    started_at = datetime.now(UTC)
+    found = verify(game, on_match=on_match)
+    return VerifyRun.objects.create(
+        game=game,
+        version=found.version,
+        started_at=started_at,
+        finished_at=datetime.now(UTC),
+        engine=engine(),
+        is_exact=found.exact,
+        matches=found.matches,
+        players=found.players,
+        difference_count=found.count,
+        differences=found.differences,
+    )
 
 
 def _compare_match(found: Verification, stored: StoredMatch, outcome: Outcome) -> None:

@@ -7,6 +7,7 @@ Only SQL: what a rating is stands in `systems`, who may write it in `recording`,
 from ratings.ledger.checks import read_contradictions, read_wrong_counts, read_wrong_segments
 from ratings.ledger.reading import (
     FullMatch,
+    count_history,
     lock_games,
     newest_position,
     next_match_ids,
@@ -64,6 +65,7 @@ __all__ = [
     "StoredMatch",
     "StoredRating",
     "announce",
+    "count_history",
     "edit_matches",
     "fact_of",
     "insert_matches",

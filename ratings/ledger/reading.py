@@ -106,6 +106,20 @@ def _streaming_cursor(query: str, params: Sequence[Any]) -> Iterator[Iterable[tu
         yield cursor
 
 
+def count_history(game: Game, since: Position = BEGINNING) -> int:
+    """How many matches the game's history has from a position on."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT count(*) FROM ratings_match
+             WHERE game_id = %s AND status <> 'waiting' AND (played_at, id) >= (%s, %s)
+            """,
+            [game.pk, *since],
+        )
+        [count] = cursor.fetchone()
+    return int(count)
+
+
 def read_history(game: Game, since: Position = BEGINNING) -> Iterator[StoredMatch]:
     """The game's matches in history order, from a position on. Needs a transaction.
 

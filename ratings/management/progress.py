@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
 from django.core.management.base import OutputWrapper
 
 WIDTH = 30
+MATCHES_BETWEEN_DRAWINGS = 1_000
 SECONDS_BETWEEN_LINES = 10
 _CLEAR = "\r\x1b[K"
 
@@ -48,3 +50,16 @@ class ProgressBar:
         # Django's stderr is red, which is for what went wrong.
         self.stream.write(text, style_func=str, ending="")
         self.stream.flush()
+
+
+def matches_done(bar: ProgressBar, total: int) -> Callable[[], None]:
+    """What to call for each match of so many; the bar is drawn now and then."""
+    done = 0
+
+    def count() -> None:
+        nonlocal done
+        done += 1
+        if done % MATCHES_BETWEEN_DRAWINGS == 0:
+            bar(min(done, total), total)
+
+    return count

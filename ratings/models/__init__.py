@@ -11,6 +11,7 @@ from ratings.models.player import Bot, BotVersion, Difficulty, Player, PlayerAli
 from ratings.models.rating import PointsCount, Rating, System, TieSegment
 from ratings.models.source import Source
 from ratings.models.user import User
+from ratings.models.verify_run import VerifyRun
 
 __all__ = [
     "Bot",
@@ -39,4 +40,5 @@ __all__ = [
     "Termination",
     "TieSegment",
     "User",
+    "VerifyRun",
 ]

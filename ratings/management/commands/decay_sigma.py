@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser, no_translations
 
 from ratings.decay import apply_decay
+from ratings.management.arguments import parse_moment
 from ratings.systems.decay import current_monday
 
 
@@ -31,14 +32,7 @@ class Command(BaseCommand):
 
 
 def parse_past_moment(text: str) -> datetime:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise CommandError(
-            f'Unexpected --at "{text}": write a moment such as 2026-11-29T18:00:00Z.'
-        ) from None
-    if moment.tzinfo is None:
-        raise CommandError(f'Unexpected --at "{text}": it needs an offset, such as Z or +02:00.')
+    moment = parse_moment("--at", text)
     if moment > datetime.now(UTC):
         raise CommandError(f'Unexpected --at "{text}": it is in the future, and decay only grows.')
     return moment

@@ -4,8 +4,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser, no_translations
 
-from ratings.history import Verification, verify
-from ratings.models import Game
+from ratings import ledger
+from ratings.history import run_verification
+from ratings.management.arguments import chosen_games
+from ratings.management.progress import ProgressBar, matches_done
+from ratings.models import VerifyRun
 
 
 class Command(BaseCommand):
@@ -22,35 +25,24 @@ class Command(BaseCommand):
     @no_translations
     def handle(self, *, slugs: list[str] | None, **options: Any) -> None:
         count = 0
-        for game in chosen_games(slugs):
-            self.stderr.write(f"Replaying {game.slug} ...", style_func=str)
-            found = verify(game)
-            count += found.count
-            self.stdout.write(f"{game.slug}: {summary(found)}")
-            for difference in found.differences:
+        for game in chosen_games(slugs or []):
+            with ProgressBar(f"Replaying {game.slug}", self.stderr) as bar:
+                run = run_verification(game, on_match=matches_done(bar, ledger.count_history(game)))
+            count += run.difference_count
+            self.stdout.write(f"{game.slug}: {summary(run)}")
+            for difference in run.differences:
                 self.stdout.write(f"  {difference}")
-            if found.count > len(found.differences):
-                self.stdout.write(f"  and {found.count - len(found.differences):,} more")
+            if run.difference_count > len(run.differences):
+                self.stdout.write(f"  and {run.difference_count - len(run.differences):,} more")
         if count:
             raise CommandError(f"{count:,} stored numbers differ from the replay of the history.")
 
 
-def chosen_games(slugs: list[str] | None) -> list[Game]:
-    games = list(Game.objects.all())
-    if slugs is None:
-        return games
-    known = [game.slug for game in games]
-    for slug in slugs:
-        if slug not in known:
-            raise CommandError(f'Unknown game "{slug}": one of {", ".join(known)} is needed.')
-    return [game for game in games if game.slug in slugs]
-
-
-def summary(found: Verification) -> str:
-    replayed = f"{found.matches:,} matches and {found.players:,} players replayed, "
-    if found.count:
-        return f"{replayed}{found.count:,} differences:"
-    if found.exact:
+def summary(run: VerifyRun) -> str:
+    replayed = f"{run.matches:,} matches and {run.players:,} players replayed, "
+    if run.difference_count:
+        return f"{replayed}{run.difference_count:,} differences:"
+    if run.is_exact:
         return f"{replayed}every bit agrees."
     return (
         f"{replayed}all agrees to 1e-9. Another machine's mathematics library computed the "
