@@ -67,13 +67,13 @@ def state_of(game):
 
 
 def test_decay_takes_a_step_on_each_monday_in_utc_however_often_it_runs(tute):
-    """Every hour of the weeks around the change of the clocks in Madrid."""
-    at = datetime(2026, 10, 1, tzinfo=UTC)
+    """Every hour of the Sundays and Mondays around the change of the clocks in Madrid."""
+    start = datetime(2026, 10, 1, tzinfo=UTC)
+    hours = (start + timedelta(hours=hour) for hour in range(33 * 24))
     changes = {}
-    while at < datetime(2026, 11, 3, tzinfo=UTC):
-        if changed := apply_decay(at, games=[tute]):
+    for at in hours:
+        if at.weekday() in (0, 6) and (changed := apply_decay(at, games=[tute])):
             changes[at] = changed
-        at += timedelta(hours=1)
 
     assert changes == {
         monday(10, 5): 1,
@@ -393,6 +393,22 @@ AROUND_MONDAYS = st.builds(
     st.integers(-2, 2),
 )
 SIGMAS = st.floats(1e-6, CAP) | st.sampled_from([CAP, 2.9, 8.3])
+
+
+@pytest.mark.parametrize(("microseconds", "count"), [(-1, 1), (0, 0), (1, 0)])
+@pytest.mark.parametrize("week", [-40_000, -1, 0, 1, 2957, 40_000])
+def test_first_step_comes_on_the_monday_after_thirty_whole_days(week, microseconds, count):
+    """A Monday that is just thirty days away is not after them."""
+    game = open_game("tute", decayed_to=datetime(1, 1, 8, tzinfo=UTC))
+    fill_board(game, seat(game, sigma=2.9, handle="p"))
+    away = decay.GRACE - timedelta(microseconds=microseconds)
+    Rating.objects.update(last_played_at=decay.monday(week) - away)
+
+    apply_decay(decay.monday(week), games=[game])
+    assert sigma() == 2.9 + count * STEP
+
+    apply_decay(decay.monday(week + 1), games=[game])
+    assert sigma() == 2.9 + (count + 1) * STEP
 
 
 @settings(

@@ -218,6 +218,21 @@ def test_peak_is_reached_at_the_first_of_equal_heights(brisca, source):
     assert_verified(brisca)
 
 
+def test_peak_that_is_found_again_is_the_first_of_equal_heights(brisca, source):
+    record(
+        draw("a", "b", today(9)),
+        draw("a", "b", today(10)),
+        duel("a", "c", today(12)),
+        source=source,
+    )
+
+    record(duel("d", "a", today(11)), duel("e", "a", today(11, 30)), source=source)
+
+    rating = ratings_of(brisca)["a"]
+    assert (rating["peak_elo"], rating["peak_at"]) == (1200.0, today(9))
+    assert_verified(brisca)
+
+
 @pytest.mark.parametrize("order", list(permutations(range(4))), ids=str)
 def test_peak_of_equal_heights_is_the_same_in_every_order_of_arrival(brisca, source, order):
     reports = [
@@ -364,6 +379,25 @@ def test_any_order_of_arrival_in_any_batches_comes_to_the_same_bits(brisca, sour
     assert reasons == {"", "cancelled", "friendly", "same_owner", "pair_limit"}
     assert everything_of(brisca) == expected
     assert_verified(brisca)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_equal_times_are_rated_in_the_order_of_arrival_wherever_others_come_between(
+    brisca, source, seed
+):
+    """Forty matches at five times only, so that nearly every position lies inside a tie."""
+    choice = random.Random(seed)
+    hours = [8, 9, 10, 11, 12]
+    for _ in range(20):
+        pairs = [choice.sample(PLAYERS[:4], 2) for _ in range(2)]
+        record(
+            *(
+                choice.choice([duel, draw])(one, other, today(choice.choice(hours)))
+                for one, other in pairs
+            ),
+            source=source,
+        )
+        assert_verified(brisca)
 
 
 @pytest.mark.parametrize("seed", range(4))
