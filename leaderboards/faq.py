@@ -125,7 +125,7 @@ def read_answers(shell: Shell) -> dict[str, Any]:
         "pair_hours": round(replay.PAIR_WINDOW.total_seconds() / 3600),
         "lock_seconds": recording.LOCK_SECONDS,
         "most_rerated": recording.MOST_RERATED,
-        "difficulties": difficulties(read_spans()),
+        "difficulties": difficulties(read_spans(shell.games)),
         "games": shell.games,
         "example_game": next(iter(shell.games), None),
     }

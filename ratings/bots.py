@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db.models import Count, F, Max, Min
 
-from ratings.models import Difficulty, Rating
+from ratings.models import Difficulty, Game, Rating
 from ratings.models.rating import PROVISIONAL_BELOW
 
 BANDS = {
@@ -26,13 +27,14 @@ class Span:
     bots: int
 
 
-def read_spans() -> dict[str, Span]:
-    """What the listed bots of each difficulty span today over all games. One query.
+def read_spans(games: Sequence[Game]) -> dict[str, Span]:
+    """What the listed bots of each difficulty span today over these games. One query.
 
     A difficulty is missing where no bot of it has a rating that is no longer provisional.
     """
     rows = (
-        Rating.objects.filter(is_bot=True, is_listed=True)
+        # By game as well, for the index of the boards: among a million people it finds the bots.
+        Rating.objects.filter(game__in=[game.pk for game in games], is_bot=True, is_listed=True)
         .alias(matches=F("won") + F("drawn") + F("lost"))
         .filter(matches__gte=PROVISIONAL_BELOW)
         .values("player__bot__difficulty")

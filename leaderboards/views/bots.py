@@ -24,7 +24,7 @@ def bots(request: HttpRequest) -> HttpResponse:
         request,
         "leaderboards/bot_list.html",
         lambda: {
-            "groups": group_bots(found, shell.games, read_spans()),
+            "groups": group_bots(found, shell.games, read_spans(shell.games)),
             "provisional_below": PROVISIONAL_BELOW,
         },
         shell=shell,

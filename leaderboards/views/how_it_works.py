@@ -70,7 +70,7 @@ def read_rules(shell: Shell) -> dict[str, Any]:
         "provisional_below": PROVISIONAL_BELOW,
         "lock_seconds": LOCK_SECONDS,
         "most_rerated": MOST_RERATED,
-        "difficulties": difficulties(read_spans()),
+        "difficulties": difficulties(read_spans(shell.games)),
         "pair_limit": PAIR_LIMIT,
         "pair_hours": round(PAIR_WINDOW.total_seconds() / 3600),
         "games": [

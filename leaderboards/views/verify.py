@@ -8,18 +8,26 @@ from django.views.decorators.http import require_safe
 from leaderboards import live
 from leaderboards.shell import read_shell
 from ratings.history.verification import OTHER_ENGINE_TOLERANCE
+from ratings.models import VerifyRun
 from ratings.snapshots import snapshot
 
 
 @require_safe
 @snapshot()
 def verify(request: HttpRequest) -> HttpResponse:
-    """How anybody can check the ratings."""
+    """What the latest checks found, and how anybody can make one."""
     shell = read_shell()
+    runs = {
+        run.game_id: run
+        for run in VerifyRun.objects.order_by("game_id", "-started_at", "-pk").distinct("game_id")
+    }
     return live.answer(
         request,
         "leaderboards/verify.html",
-        lambda: {"exponent": log10(OTHER_ENGINE_TOLERANCE)},
+        lambda: {
+            "checks": [(game, runs.get(game.pk)) for game in shell.games],
+            "exponent": log10(OTHER_ENGINE_TOLERANCE),
+        },
         shell=shell,
-        facts=shell.versions,
+        facts=(*shell.versions, *(run.pk for run in runs.values())),
     )

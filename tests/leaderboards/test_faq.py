@@ -11,6 +11,7 @@ from ratings.models import Game
 from ratings.models import rating as rating_model
 from ratings.systems import decay, elo, openskill, replay
 from tests.leaderboards.html import parse
+from tests.ratings.builders import duel, record
 from tests.ratings.test_bots import rated_bot
 
 URL = "/faq/"
@@ -189,12 +190,13 @@ def test_mistakes_of_the_reference_pages_are_not_repeated(faq):
 @pytest.mark.parametrize(
     "path",
     ["/", "/faq/", "/how-it-works/", "/calculators/", "/bots/", "/verify/", "/embed/brisca/",
-     "/leaderboards/brisca/", "/no/such/page/", "/players/bot-a/", "/players/bot-a/brisca/",
-     "/badge/bot-a/brisca.svg"],
+     "/leaderboards/brisca/", "/no/such/page/", "/players/ana/", "/players/ana/brisca/",
+     "/compare/brisca/?p=ana&p=pepe",
+     "/badge/ana/brisca.svg"],
 )  # fmt: skip
 def test_no_page_shows_its_own_source(client, brisca, source, language, path):
     """BL-099: neither template tags nor translation calls nor unfilled placeholders."""
-    rated_bot(source, "bot-a", difficulty="easy", brisca=(950, 10, True))
+    record(duel("ana", "pepe"), source=source)
 
     text = client.get(language + path).content.decode()
 

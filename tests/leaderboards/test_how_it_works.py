@@ -4,8 +4,10 @@ import pytest
 
 from leaderboards import examples
 from ratings.models import Game
-from ratings.systems import decay, elo, openskill
+from ratings.systems import convergence, decay, elo, openskill
 from tests.leaderboards.html import parse
+from tests.ratings.builders import duel, record
+from tests.ratings.test_bots import rated_bot
 
 URL = "/how-it-works/"
 
@@ -119,6 +121,78 @@ def test_games_are_those_of_the_database(client, db):
     assert games[1][4] == "1 day"
     assert games[3][2] == "everyone for himself, one against the rest"
     assert [row[4] for row in games[2:]] == ["180 days"] * 3
+
+
+def test_systems_are_compared_by_what_the_code_says(help_page):
+    rows = {row[0]: row[1:] for row in tables(help_page)["Elo and OpenSkill compared"]}
+
+    assert rows["A newcomer shows"] == ["1,200", "1,500"]
+    assert rows["An average settled player shows"] == ["1,200", "1,913"]
+    assert rows["A win against an equal brings"] == [
+        "+16.0, whoever it is",
+        "+82.2 between newcomers, +11.8 between settled players",
+    ]
+    assert rows["The most one match can move"] == ["32", "no fixed limit"]
+    assert rows["Being away"] == ["changes nothing", "lets σ grow after 30 days"]
+
+
+def test_careers_are_the_kept_ones(help_page):
+    kept = convergence.read_figures()
+
+    rows = tables(help_page)["Matches until a rating finds its place"]
+
+    assert rows == [
+        [str(gap.points), str(gap.near), str(gap.elo), str(gap.openskill)] for gap in kept.gaps
+    ]
+    assert "standard deviation of 56 points" in help_page.text
+    assert "played 1,000 careers" in help_page.text
+
+
+def test_coming_back_moves_more(help_page):
+    assert "After 182 days away, a win against an equal brings a settled player +28.9" in (
+        help_page.text
+    )
+
+
+def test_bots_are_those_of_today(client, brisca, source):
+    rated_bot(source, "bot-a", difficulty="easy", brisca=(950, 10, True), tute=(1250, 40, True))
+
+    rows = tables(parse(client.get(URL)))["Elo of the bots, lowest to highest over all games"]
+
+    assert rows == [
+        ["Easy", "900–1,100", "950–1,250"],
+        ["Medium", "1,100–1,300", "no bot has played enough"],
+        ["Hard", "1,400–1,800", "no bot has played enough"],
+    ]
+
+
+def test_page_changes_with_the_bots(client, brisca, source):
+    etag = client.get(URL)["ETag"]
+
+    record(duel("ana", "pepe"), source=source)
+
+    assert client.get(URL, headers={"If-None-Match": etag}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("LOCK_SECONDS", 1, "busy for more than 1 second,"),
+        ("LOCK_SECONDS", 5, "busy for more than 5 seconds,"),
+        ("MOST_RERATED", 300, "more than 300 matches would have had to be rated again"),
+        ("PROVISIONAL_BELOW", 12, "fewer than 12 rated matches"),
+        ("PAIR_LIMIT", 3, "already had 3 rated matches"),
+    ],
+)
+def test_words_follow_the_limits(client, db, monkeypatch, name, value, words):
+    monkeypatch.setattr(f"leaderboards.views.how_it_works.{name}", value)
+
+    assert words in parse(client.get(URL)).text
+
+
+def test_queries(client, db, django_assert_num_queries):
+    with django_assert_num_queries(3):
+        client.get(URL)
 
 
 def test_mistakes_of_the_reference_pages_are_not_repeated(help_page):

@@ -1,7 +1,7 @@
 import pytest
 
 from ratings.bots import BANDS, Span, read_spans
-from ratings.models import Difficulty, Rating
+from ratings.models import Difficulty, Game, Rating
 from ratings.players import create_bot
 from tests.ratings.builders import NOW, fill_board, make_source, open_game, seat
 
@@ -31,8 +31,9 @@ def test_span_is_of_established_listed_bots_over_all_games(source, django_assert
     rated_bot(source, "bot-e", difficulty="", brisca=(3000, 30, True))
     fill_board(open_game("cinquillo"), seat(open_game("cinquillo"), 9000, handle="ana"))
 
+    games = list(Game.objects.all())
     with django_assert_num_queries(1):
-        spans = read_spans()
+        spans = read_spans(games)
 
     assert spans == {"easy": Span(951, 1099, 2), "hard": Span(1500, 1500, 1)}
 
@@ -42,7 +43,13 @@ def test_threshold_is_that_of_the_mark(source, monkeypatch):
 
     monkeypatch.setattr("ratings.bots.PROVISIONAL_BELOW", 12)
 
-    assert read_spans() == {}
+    assert read_spans(Game.objects.all()) == {}
+
+
+def test_only_the_games_that_are_asked_for_count(source):
+    rated_bot(source, "bot-a", difficulty="easy", brisca=(950, 11, True), tute=(800, 11, True))
+
+    assert read_spans(Game.objects.filter(slug="brisca")) == {"easy": Span(950, 950, 1)}
 
 
 def test_every_difficulty_has_a_band_and_they_rise():
