@@ -7,7 +7,7 @@ SITE := $(VENV)/site.installed
 TOOLS := $(VENV)/tools.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test bench lint messages check-messages clean
+.PHONY: help run demo test bench soak lint messages check-messages clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 18
@@ -23,6 +23,9 @@ test: $(TOOLS) ## run the tests (ARGS="-k standings": some of them)
 
 bench: $(TOOLS) ## run the benchmarks
 	@exec $(PYTHON_IN_VENV) -m tests.bench $(ARGS)
+
+soak: $(TOOLS) ## treat histories at random for long (ARGS="--steps 20000 --seed 7", ARGS=--drill)
+	@exec $(PYTHON_IN_VENV) -m tests.simulator $(ARGS)
 
 lint: $(TOOLS) ## check style, types, templates, migrations and the production settings
 	@$(VENV)/bin/ruff check .

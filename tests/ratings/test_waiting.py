@@ -6,13 +6,11 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from threading import Event, Thread
 from time import monotonic, sleep
-from typing import Any
 
 import pytest
 from django.db import connection, transaction
@@ -49,6 +47,7 @@ from tests.ratings.builders import (
     today,
     undone,
 )
+from tests.ratings.connections import elsewhere, held
 from tests.ratings.test_concurrency import answers, at_once
 from tests.ratings.test_history import make_bots, season
 from tests.worker import PROJECT_FOLDER, environment_of_subprocess
@@ -117,33 +116,6 @@ def assert_true(game):
         again = rows_of(game)
         transaction.set_rollback(True)
     assert again == before
-
-
-def elsewhere(job: Callable[[], Any]) -> Any:
-    """Runs the job in a thread and on a connection of its own, to its end."""
-    [result] = at_once(job)
-    return result
-
-
-@contextmanager
-def held(*slugs: str) -> Iterator[None]:
-    """The games' locks are somebody else's as long as the block runs."""
-    holding, done = Event(), Event()
-
-    def hold():
-        with transaction.atomic():
-            ledger.lock_games(slugs)
-            holding.set()
-            assert done.wait(timeout=SECONDS)
-
-    holder = Thread(target=lambda: (hold(), connection.close()), daemon=True)
-    holder.start()
-    try:
-        assert holding.wait(timeout=SECONDS)
-        yield
-    finally:
-        done.set()
-        holder.join(timeout=SECONDS)
 
 
 # Too many matches after it
