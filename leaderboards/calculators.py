@@ -13,7 +13,9 @@ from django.utils.translation import gettext_lazy as _
 from leaderboards.templatetags.numbers import decimals, rating
 from leaderboards.written_numbers import WrittenNumber
 from ratings.models import Game, Player, Rating
-from ratings.names import LONGEST_HANDLE, fold
+from ratings.models.player import WITHOUT_PROFILE
+from ratings.names import LONGEST_HANDLE
+from ratings.players import find_by_handle
 from ratings.systems import elo, openskill
 from ratings.systems.match import START, Skill
 from ratings.systems.openskill import displayed_rating
@@ -92,32 +94,22 @@ class CalculatorForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
-        players = self._find_players()
-        self.contestants = [self._contestant(side, players) for side in SIDES]
+        self.contestants = [self._contestant(side) for side in SIDES]
         return cleaned
 
-    def _find_players(self) -> dict[str, Player]:
-        """The players whose handles were given, by their folded handles. No query for none."""
-        handles = [self.cleaned_data.get(f"{side}_player") for side in SIDES]
-        keys = {fold(handle) for handle in handles if handle}
-        if not keys:
-            return {}
-        players = Player.objects.with_profile().filter(handle_key__in=keys)
-        return {player.handle_key: player for player in players}
-
-    def _contestant(self, side: str, players: Mapping[str, Player]) -> Contestant:
+    def _contestant(self, side: str) -> Contestant:
         handle = self.cleaned_data.get(f"{side}_player")
         if not handle:
             if f"{side}_player" not in self.errors:
                 self._require_numbers(side)
             return Contestant(START if self.errors else self.numbers_of(side))
-        player = players.get(fold(handle))
-        if player is None:
+        found = find_by_handle(handle)
+        if found is None or found.player.status in WITHOUT_PROFILE:
             self.add_error(f"{side}_player", gettext("Nobody has this handle."))
             return Contestant(START)
-        stored = Rating.objects.filter(player=player, game=self._game()).first()
+        stored = Rating.objects.filter(player=found.player, game=self._game()).first()
         skill = (stored.elo, stored.mu, stored.sigma) if stored else START
-        return Contestant(skill, player)
+        return Contestant(skill, found.player)
 
     def _require_numbers(self, side: str) -> None:
         for number in self.numbers:

@@ -10,8 +10,9 @@ from leaderboards.badges import STYLE_SOURCE, make_badge, missing_badge
 from leaderboards.elsewhere import for_other_sites
 from leaderboards.live import page_etag
 from leaderboards.shell import read_shell
-from ratings.models import Player, Rating, System
-from ratings.names import fold
+from ratings.models import Rating, System
+from ratings.models.player import WITHOUT_PROFILE
+from ratings.players import find_by_handle
 from ratings.snapshots import snapshot
 
 SVG = "image/svg+xml"
@@ -30,14 +31,15 @@ def badge(request: HttpRequest, handle: str, slug: str) -> HttpResponse:
     """A player's standing in a game as a picture; one that says so where there is none."""
     shell = read_shell()
     game = next((game for game in shell.games if game.slug == slug), None)
-    player = Player.objects.with_profile().filter(handle_key=fold(handle)).first()
-    if game is None or player is None:
+    # A badge goes on under a handle that its player has given up.
+    found = find_by_handle(handle)
+    if game is None or found is None or found.player.status in WITHOUT_PROFILE:
         context = {"badge": missing_badge()}
         content_type = f"{SVG}; charset=utf-8"
         return render(
             request, "leaderboards/badge.svg", context, content_type=content_type, status=404
         )
-    system = read_system(request)
+    player, system = found.player, read_system(request)
     rating = Rating.objects.filter(game=game, player=player).first()
     return elsewhere.answer(
         request,

@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ratings.models import Rating
-from ratings.roster import hide_player
+from ratings.roster import hide_player, rename_player
 from ratings.systems import elo, openskill
 from tests.leaderboards.html import parse
 from tests.ratings.builders import count_rows, duel, fill_board, record, seat
@@ -146,6 +146,15 @@ def test_hidden_players_are_nobody(client, brisca, source):
     }
 
 
+def test_former_handles_still_lead_to_the_player(client, brisca, source):
+    record(duel("ana", "pepe"), source=source)
+    rename_player(player=Rating.objects.get(player__handle="ana").player, handle="ana-mus")
+
+    page = result(ask(client, one_player="ana", two_rating="1200"))
+
+    assert page.one("table").rows()[0] == ["Before", "1,216", "1,200"]
+
+
 def test_spanish_numbers_are_understood_and_written(client, db):
     page = result(ask(client, url="/es/calculators/", one_rating="1.200,5", two_rating="1.600,5"))
 
@@ -233,7 +242,7 @@ def test_a_get_writes_nothing_and_asks_little(client, brisca, django_assert_num_
 
     with django_assert_num_queries(2):
         ask(client, one_rating="1200", two_rating="1600")
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(6):
         ask(client, one_player="ana", two_player="pepe")
 
     assert count_rows() == before

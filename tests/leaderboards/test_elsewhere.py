@@ -80,6 +80,12 @@ def test_badge_of_nobody_is_a_picture_too(client, board, url):
     assert texts(response)[1:] == ["Naiply", "no such player or game"]
 
 
+def test_badge_goes_on_under_a_former_handle(client, board):
+    rename_player(player=Player.objects.get(handle="ana"), handle="ana-mus", name="Ana")
+
+    assert texts(client.get(BADGE))[1] == "Ana"
+
+
 @pytest.mark.parametrize("vanish", [hide_player, anonymise_player])
 def test_badge_of_somebody_hidden_shows_nothing(client, board, vanish):
     vanish(player=Player.objects.get(handle="ana"))
