@@ -55,15 +55,23 @@ def find_players(source: Source, player_ids: Iterable[str]) -> dict[str, KnownPl
     Also those who were anonymised since, so that their ids do not make new players.
     """
     keys = {fold(player_id) for player_id in player_ids}
-    facts = ("is_bot", "status", "owner_id")
-    rows = PlayerAlias.objects.filter(source=source, key__in=keys).values_list(
-        "key", "player_id", *(f"player__{fact}" for fact in facts)
-    )
-    known = {key: KnownPlayer(*row) for key, *row in rows}
+    with connection.cursor() as cursor:
+        # Plain SQL: every single report asks this, and a queryset takes longer than its query.
+        cursor.execute(
+            """
+            SELECT alias.key, player.id, player.is_bot, player.status, player.owner_id
+              FROM ratings_playeralias alias JOIN ratings_player player ON player.id = player_id
+             WHERE alias.source_id = %s AND alias.key = ANY(%s)
+            """,
+            [source.pk, list(keys)],
+        )
+        known = {key: KnownPlayer(*row) for key, *row in cursor}
     # After the aliases: whoever made digests of some has committed the digests with it.
     forgotten = find_forgotten([alias_name(source.pk, key) for key in keys - known.keys()])
     if forgotten:
-        gone = Player.objects.filter(pk__in=forgotten.values()).values_list("pk", *facts)
+        gone = Player.objects.filter(pk__in=forgotten.values()).values_list(
+            "pk", "is_bot", "status", "owner_id"
+        )
         by_id = {pk: KnownPlayer(pk, *row) for pk, *row in gone}
         known |= {name[-1]: by_id[pk] for name, pk in forgotten.items()}
     return known

@@ -14,7 +14,7 @@ from psycopg.types.json import Jsonb
 
 from ratings import history, ledger
 from ratings.ledger import NewMatch, Position
-from ratings.models import Game, GameState, Match, Source
+from ratings.models import Game, GameState, Source
 from ratings.names import fold
 from ratings.players import KnownPlayer, create_players, find_players
 from ratings.reports import Report
@@ -185,16 +185,15 @@ class _Recorder:
     ) -> list[Receipt]:
         """The receipts of the reports; those that are new and sound are written, game by game."""
         known = find_players(self.source, {p for report in reports for p in report.players})
-        stored = self._stored_reports(reports)
-        allowed = set(self.source.games.values_list("slug", flat=True))
+        stored = ledger.read_reports(self.source.pk, {report.external_id for report in reports})
+        allowed = ledger.read_allowed_games(self.source.pk)
         receipts: dict[int, Receipt] = {}
         accepted: dict[str, int] = {}
         doubles = []
         for number, report in enumerate(reports):
             # Before every other check: a report that was accepted once stays accepted.
             if report.external_id in stored:
-                match = stored[report.external_id]
-                receipts[number] = _receipt_of_known(match.pk, match.report, report, known)
+                receipts[number] = _receipt_of_known(*stored[report.external_id], report, known)
             elif report.external_id in accepted:
                 doubles.append(number)
             elif problems := self._problems(report, states, allowed, known):
@@ -230,13 +229,6 @@ class _Recorder:
                 receipts[first].match_id, canonical_report(reports[first], known), report, known
             )
         return [receipts[number] for number in range(len(reports))]
-
-    def _stored_reports(self, reports: Sequence[Report]) -> dict[str, Match]:
-        """The matches that the source has reported before, by external_id."""
-        matches = Match.objects.filter(
-            source=self.source, external_id__in={report.external_id for report in reports}
-        )
-        return {match.external_id: match for match in matches.only("external_id", "report")}
 
     def _problems(
         self,

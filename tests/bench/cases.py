@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from functools import partial
 from itertools import batched
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from django.db import connection
 from openskill.models import PlackettLuce
 
 from ratings import history, ledger
 from ratings.decay import apply_decay
-from ratings.models import Game, GameState, Rating, System
+from ratings.importing import import_file
+from ratings.models import Game, GameState, Match, Rating, Source, System
 from ratings.recording import record_matches
+from ratings.reports import Report, ReportedTeam
 from ratings.snapshots import snapshot
 from ratings.standings import Board, Kind
 from ratings.systems import openskill
@@ -58,17 +64,14 @@ def rate_four_players(*, full: bool) -> list[Figure]:
     ]
 
 
-def record_and_verify(*, full: bool) -> list[Figure]:
-    """Recording in bulk, and the verification of what was recorded."""
+def import_and_verify(*, full: bool) -> list[Figure]:
+    """The import of a file, and the verification of what it brought."""
     matches = 1_000_000 if full else 100_000
-    players = matches // 100
     source = data.source()
-    reports = data.two_player_reports(matches, players=players)
-    last = data.FIRST_MATCH + timedelta(days=400)
-
-    rating_time = 0.0
-    for batch in batched(reports, ledger.ROWS_AT_A_TIME):
-        rating_time += seconds(lambda rows=batch: record_matches(rows, source=source, at=last))
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "results.jsonl"
+        data.write_file(path, matches, players=matches // 100)
+        import_time = seconds(lambda: import_file(path, source=source, may_create_players=True))
     copy_time = seconds(_copy_history)
     data.vacuum()
 
@@ -78,13 +81,13 @@ def record_and_verify(*, full: bool) -> list[Figure]:
     if not found[0].is_clean:
         raise SystemExit(f"verify found {found[0].differences}")
     read_time = seconds(lambda: _read_history(game))
-    rate = matches / rating_time
+    rate = matches / import_time
     return [
         Figure(
-            f"recording {matches:,} two-player matches in batches",
+            f"import of {matches:,} two-player matches, one JSONL file",
             f"{rate:,.0f} matches/s",
             f"INSERT ... SELECT of the same rows {matches / copy_time:,.0f} matches/s",
-            rating_time / copy_time,
+            import_time / copy_time,
             "at least 10,000 matches/s",
             rate >= 10_000,
         ),
@@ -115,26 +118,95 @@ def _read_history(game: Game) -> None:
             pass
 
 
-def late_result(*, full: bool) -> list[Figure]:
-    """A result that arrives late, beside the verification of the same matches."""
+def rewriting_history(*, full: bool) -> list[Figure]:
+    """A result that arrives very late, and the preview of voiding matches half way back."""
     source = data.source()
-    game = Game.objects.get(slug="cinquillo")
-    matches = 20_000 if full else 5_000
-    reports = list(data.two_player_reports(matches, players=200, game="cinquillo"))
+    game = Game.objects.get(slug="brisca")
+    matches = 100_000 if full else 20_000
+    reports = list(data.two_player_reports(matches, players=matches // 100))
     last = data.FIRST_MATCH + timedelta(days=400)
-    record_matches(reports[1:], source=source, at=last)
-    rerate_time = seconds(lambda: record_matches(reports[:1], source=source, at=last))
+    for batch in batched(reports[1:], ledger.ROWS_AT_A_TIME):
+        record_matches(batch, source=source, at=last)
+    data.vacuum()
     verify_time = seconds(lambda: history.verify(game))
+    ids = Match.objects.order_by("id").values_list("id", flat=True)
+    proposal = history.void(ids[matches // 2 : matches // 2 + 300])
+    preview_time = seconds(lambda: history.preview(proposal))
+    rerate_time = seconds(lambda: record_matches(reports[:1], source=source, at=last))
     return [
         Figure(
-            f"a late result that re-rates {matches:,} matches, written back",
-            f"{rerate_time:.2f} s",
-            f"their replay by verify {verify_time:.2f} s",
+            f"re-rating of {matches:,} matches, written back",
+            f"{rerate_time:.1f} s",
+            f"their replay by verify {verify_time:.1f} s",
             rerate_time / verify_time,
             "under 15 s for 100,000",
             rerate_time * 100_000 / matches < 15,
-        )
+        ),
+        Figure(
+            f"preview of voiding 300 in the middle of {matches:,} matches",
+            f"{preview_time:.1f} s",
+            f"verify of all {verify_time:.1f} s",
+            preview_time / verify_time,
+            "none",
+            True,
+        ),
     ]
+
+
+def single_reports(*, full: bool) -> list[Figure]:
+    """Reports one by one, each with a commit that survives a power cut."""
+    count = 2_000 if full else 400
+    source = data.source()
+    slugs = list(Game.objects.values_list("slug", flat=True))
+    commits = count / seconds(lambda: _commit_one_by_one(count))
+    figures = []
+    for what, writers, games in (
+        ("one writer", 1, slugs[:1]),
+        ("8 writers in one game", 8, slugs[:1]),
+        ("8 writers in five games", 8, slugs),
+    ):
+        data.empty()
+        rate = count / seconds(partial(_record_one_by_one, source, count, writers, games))
+        figures.append(
+            Figure(
+                f"single reports of three players, {what}",
+                f"{rate:,.0f} reports/s",
+                f"commits of one row, one writer {commits:,.0f}/s",
+                commits / rate,
+                "at least 200/s",
+                rate >= 200,
+            )
+        )
+    return figures
+
+
+def _commit_one_by_one(count: int) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE bench_commit (number int)")
+        for number in range(count):
+            cursor.execute("INSERT INTO bench_commit VALUES (%s)", [number])
+        cursor.execute("DROP TABLE bench_commit")
+
+
+def _record_one_by_one(source: Source, count: int, writers: int, games: Sequence[str]) -> None:
+    """So many reports, shared out among threads with connections of their own."""
+
+    def write(writer: int) -> None:
+        players = [f"p{number}" for number in range(100)]
+        rng = random.Random(writer)
+        try:
+            for number in range(count // writers):
+                three = enumerate(rng.sample(players, 3), start=1)
+                teams = tuple(ReportedTeam((player,), place) for place, player in three)
+                report = Report(games[number % len(games)], f"{writer}-{number}", teams)
+                [receipt] = record_matches([report], source=source, may_wait=True)
+                if receipt.match_id is None:
+                    raise SystemExit(f"not recorded: {receipt}")
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(writers) as pool:
+        list(pool.map(write, range(writers)))
 
 
 def board_pages(*, full: bool) -> list[Figure]:
@@ -222,4 +294,11 @@ def weekly_decay(*, full: bool) -> list[Figure]:
     return figures
 
 
-ALL = (rate_four_players, record_and_verify, late_result, board_pages, weekly_decay)
+ALL = (
+    rate_four_players,
+    import_and_verify,
+    rewriting_history,
+    single_reports,
+    board_pages,
+    weekly_decay,
+)

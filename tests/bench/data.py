@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from django.db import connection
 
@@ -26,7 +28,7 @@ def empty() -> None:
 
 
 def two_player_reports(count: int, *, players: int, game: str = "brisca") -> Iterator[Report]:
-    """Matches a minute apart between players of differing strength; one in ten is a draw."""
+    """Matches twenty seconds apart between players of differing strength; one in ten is a draw."""
     rng = random.Random(count)
     strengths = [rng.gauss(0, 1) for _ in range(players)]
     for number in range(count):
@@ -42,6 +44,20 @@ def two_player_reports(count: int, *, players: int, game: str = "brisca") -> Ite
             ),
             FIRST_MATCH + timedelta(seconds=20 * number),
         )
+
+
+def write_file(path: Path, count: int, *, players: int) -> None:
+    """The same matches as a JSONL file."""
+    with path.open("w") as file:
+        for report in two_player_reports(count, players=players):
+            teams = [{"players": team.players, "place": team.place} for team in report.teams]
+            line = {
+                "game": report.game,
+                "external_id": report.external_id,
+                "played_at": report.played_at.isoformat(),
+                "teams": teams,
+            }
+            file.write(json.dumps(line) + "\n")
 
 
 def fill_board(game: Game, *, rated: int, sharing: int) -> None:
