@@ -134,6 +134,10 @@ STORAGES = {
     },
 }
 
+# The history of each game, written every night for anybody to replay (ratings.download).
+
+DOWNLOADS_FOLDER = LOCAL_FOLDER / "downloads"
+
 # Security. Every script and style is a file of our own, so the policy needs neither nonces, which
 # would give each page another ETag, nor any "unsafe-*".
 

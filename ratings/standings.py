@@ -127,6 +127,17 @@ class Board:
         rows = self._with_ranks(players, first, above)
         return Page(rows, first // self.page_size + 1, -(-listed // self.page_size), listed)
 
+    def ranks(self) -> dict[int, int]:
+        """The rank at each number that somebody on the board shows. One query."""
+        return dict(
+            self._fetch(
+                f"""
+                SELECT shown, (1 + sum(sum(count)) OVER (ORDER BY shown DESC) - sum(count))::bigint
+                  FROM {self._counts} GROUP BY shown
+                """
+            )
+        )
+
     def rank_at(self, shown: int) -> int:
         """The rank of whoever shows this number: one more than stand above it."""
         return self.standing_at(shown).rank
