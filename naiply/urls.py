@@ -5,6 +5,7 @@ from django.contrib import admin
 from django.urls import include, path, re_path
 
 from leaderboards.views import crawlers
+from leaderboards.views.download import download
 from naiply.health import readyz
 
 urlpatterns = [
@@ -16,6 +17,7 @@ urlpatterns = [
         crawlers.sitemap_file,
         name="sitemap-file",
     ),
+    path("downloads/<slug:slug>.jsonl.gz", download, name="download"),
     path(".well-known/security.txt", crawlers.security, name="security"),
     *i18n_patterns(
         path("admin/", admin.site.urls),
