@@ -229,7 +229,8 @@ def test_page_has_one_title_one_heading_and_unique_ids(client, card_room, path):
 
     ids = [e.attributes["id"] for e in page.all() if "id" in e.attributes]
     assert len(ids) == len(set(ids))
-    assert len(page.all("title")) == len(page.all("h1")) == len(page.all("main")) == 1
+    assert len(page.one("head").all("title")) == 1
+    assert len(page.all("h1")) == len(page.all("main")) == 1
     levels = [int(e.tag[1]) for e in page.all() if re.fullmatch("h[1-6]", e.tag)]
     assert all(after <= before + 1 for before, after in pairwise(levels))
     assert all(th.attributes.get("scope") in ("col", "row") for th in page.all("th"))
