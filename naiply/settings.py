@@ -2,6 +2,7 @@
 
 import os
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import dj_database_url
@@ -207,6 +208,17 @@ CELERY_BEAT_SCHEDULE = {
     "weekly decay": {
         "task": "ratings.tasks.apply_decay",
         "schedule": crontab(minute=0, hour=0, day_of_week="mon"),
+        "options": {"expires": 6 * 3600},
+    },
+    # A later report folds them in as well; this is for a game where no report comes.
+    "waiting reports": {
+        "task": "ratings.tasks.fold_waiting",
+        "schedule": timedelta(seconds=5),
+        "options": {"expires": 5},
+    },
+    "nightly check": {
+        "task": "ratings.tasks.check_games",
+        "schedule": crontab(minute=30, hour=3),
         "options": {"expires": 6 * 3600},
     },
 }

@@ -14,7 +14,7 @@ from psycopg.types.json import Jsonb
 
 from ratings import history, ledger
 from ratings.ledger import NewMatch, Position
-from ratings.models import Game, GameState, Source
+from ratings.models import Game, GameState, Match, Source, Status
 from ratings.names import fold
 from ratings.players import KnownPlayer, create_players, find_players
 from ratings.reports import Report
@@ -87,6 +87,12 @@ def record_matches(
         if _sqlstate(error) != LOCK_NOT_AVAILABLE:
             raise
     return _try_again(lambda: recorder.put_aside(reports))
+
+
+def find_waiting_games() -> list[Game]:
+    """The games with reports that wait for their place in history."""
+    waiting = Match.objects.filter(status=Status.WAITING)
+    return list(Game.objects.filter(pk__in=waiting.values("game")))
 
 
 def fold_waiting(game: Game) -> int:

@@ -64,6 +64,12 @@ class Worker:
         line = self._wait_for(f"[{task_id}] succeeded", f"[{task_id}] raised", "unregistered")
         assert "succeeded" in line, "".join(self.log)
 
+    def wait_for_success(self, *, of: int) -> None:
+        """Returns when so many jobs more are done; fails when one of them does."""
+        for _job in range(of):
+            line = self._wait_for("] succeeded", "] raised", "unregistered")
+            assert "succeeded" in line, "".join(self.log)
+
     def _connection(self) -> kombu.Connection:
         if self.redis_url:
             return kombu.Connection(self.redis_url)
