@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby
 from operator import itemgetter
@@ -17,6 +17,7 @@ from django.utils.translation import gettext, ngettext
 from ratings.models import Game, Player, Rating, System
 from ratings.models.player import WITHOUT_PROFILE
 from ratings.names import LONGEST_HANDLE, LONGEST_NAME, fold
+from ratings.players import find_called
 from ratings.standings import Standing, standings_of
 from ratings.systems import elo, openskill
 
@@ -107,14 +108,15 @@ class Answer:
 
 
 def read_compare_question(game: Game, query: QueryDict) -> Answer:
-    """The players that a URL names: known ones once each, at most MOST. One query.
+    """The players that a URL names: known ones once each, at most MOST.
 
-    The question that comes back holds their handles as they are now.
+    One query, and one more where nobody is called so today. The question that comes back holds
+    the handles of today.
     """
     asked = list(dict.fromkeys(handle.strip() for handle in query.getlist("p") if handle.strip()))
     problems = []
     usable = [handle for handle in asked if len(handle) <= LONGEST_HANDLE and "\0" not in handle]
-    by_key = _find_players({fold(handle) for handle in usable[: 2 * MOST]})
+    by_key = find_called(usable[: 2 * MOST])
     players: dict[int, Player] = {}
     for handle in asked:
         player = by_key.get(fold(handle)) if handle in usable else None
@@ -154,11 +156,6 @@ def _short(handle: str) -> str:
     return shown if len(shown) <= LONGEST_SHOWN else f"{shown[:LONGEST_SHOWN]}…"
 
 
-def _find_players(keys: Collection[str]) -> dict[str, Player]:
-    """By folded handle."""
-    return {player.handle_key: player for player in Player.objects.filter(handle_key__in=keys)}
-
-
 def find_more(answer: Answer) -> list[Player]:
     """Players whose name or handle holds what was sought, without those that are there already."""
     found = Player.objects.with_profile().found_by(answer.question.search)
@@ -172,7 +169,7 @@ def compare(game: Game, players: Sequence[Player]) -> Comparison:
     }
     standings = standings_of([rating for rating in ratings.values() if rating.is_listed])
     contestants = [_contestant(player, ratings.get(player.pk), standings) for player in players]
-    records = _read_records(game, [player.pk for player in players])
+    records = _read_records(game, [player.pk for player in players]) if len(players) > 1 else {}
     two = contestants if len(contestants) == FEWEST else ()
     is_pair = len(two) == FEWEST and all(one.rating for one in two)
     return Comparison(
@@ -231,23 +228,32 @@ def _read_records(game: Game, players: Sequence[int]) -> dict[tuple[int, int], l
 
     In opposing teams, by their places; over the newest MOST_MATCHES matches of either.
     """
+    # A query for each player and not one over all: PostgreSQL knows who has very many matches only
+    # by name, and would sort all of his to find the newest.
+    newest = " UNION ".join(
+        [
+            """
+            (SELECT match_id FROM ratings_participation
+              WHERE player_id = %s AND game_id = %s AND elo_after IS NOT NULL
+              ORDER BY played_at DESC, match_id DESC LIMIT %s)
+            """
+        ]
+        * len(players)
+    )
     with connection.cursor() as cursor:
         cursor.execute(
-            """
-            WITH newest AS MATERIALIZED (
-                SELECT DISTINCT recent.match_id
-                  FROM unnest(%(players)s::bigint[]) AS wanted (player_id)
-                 CROSS JOIN LATERAL (
-                       SELECT match_id FROM ratings_participation
-                        WHERE player_id = wanted.player_id AND game_id = %(game)s
-                          AND elo_after IS NOT NULL
-                        ORDER BY played_at DESC, match_id DESC LIMIT %(most)s) AS recent)
-            SELECT part.match_id, part.player_id, part.team, part.place
-              FROM newest JOIN ratings_participation part USING (match_id)
-             WHERE part.player_id = ANY(%(players)s::bigint[])
-             ORDER BY part.match_id
+            f"""
+            SELECT newest.match_id, part.player_id, part.team, part.place
+              FROM ({newest}) AS newest
+             CROSS JOIN LATERAL (
+                   SELECT player_id, team, place FROM ratings_participation
+                    WHERE match_id = newest.match_id AND player_id = ANY(%s) OFFSET 0) AS part
+             ORDER BY newest.match_id
             """,
-            {"players": players, "game": game.pk, "most": MOST_MATCHES},
+            [
+                *(value for player in players for value in (player, game.pk, MOST_MATCHES)),
+                list(players),
+            ],
         )
         rows = cursor.fetchall()
     records: dict[tuple[int, int], list[int]] = defaultdict(lambda: [0, 0, 0])

@@ -44,10 +44,7 @@ def read_history(rating: Rating, system: str) -> History:
     matches around the highest and the lowest of them. The time does not grow with the matches.
     """
     if rating.matches <= MOST_READ:
-        rows = _fetch(
-            f"{_ROWS} ORDER BY played_at, match_id",
-            {"player": rating.player_id, "game": rating.game_id},
-        )
+        rows = _fetch(f"{_ROWS} ORDER BY played_at, match_id", _whose(rating))
         return History(rows[0][1:4], [_moment(row[0], row) for row in rows], is_whole=True)
     [first] = _fetch(f"{_ROWS} ORDER BY played_at, match_id LIMIT 1", _whose(rating))
     sampled = _sample(rating, first[0], rating.last_played_at)
@@ -95,6 +92,13 @@ _ROWS = """
 """
 
 
+_AFTER = """
+    SELECT played_at, elo_after, mu_after, sigma_after
+      FROM ratings_participation
+     WHERE player_id = %(player)s AND game_id = %(game)s AND elo_after IS NOT NULL
+"""
+
+
 def _whose(rating: Rating) -> dict[str, int]:
     return {"player": rating.player_id, "game": rating.game_id}
 
@@ -106,7 +110,7 @@ def _fetch(query: str, params: dict[str, object]) -> list[tuple]:
 
 
 def _moment(at: datetime, row: tuple) -> Moment:
-    return Moment(at, row[0], row[4:7])
+    return Moment(at, row[0], row[-3:])
 
 
 def _sample(rating: Rating, begin: datetime, end: datetime) -> list[Moment]:
@@ -116,7 +120,7 @@ def _sample(rating: Rating, begin: datetime, end: datetime) -> list[Moment]:
         f"""
         SELECT moment.at, last.*
           FROM unnest(%(moments)s::timestamptz[]) AS moment (at)
-         CROSS JOIN LATERAL ({_ROWS} AND played_at <= moment.at
+         CROSS JOIN LATERAL ({_AFTER} AND played_at <= moment.at
                               ORDER BY played_at DESC, match_id DESC LIMIT 1) AS last
          ORDER BY moment.at
         """,
@@ -140,7 +144,7 @@ def _around_extremes(rating: Rating, system: str, sampled: Sequence[Moment]) -> 
         f"""
         SELECT near.* FROM unnest(%(begins)s::timestamptz[], %(ends)s::timestamptz[])
                AS wanted (begin, until)
-         CROSS JOIN LATERAL ({_ROWS} AND played_at BETWEEN wanted.begin AND wanted.until) AS near
+         CROSS JOIN LATERAL ({_AFTER} AND played_at BETWEEN wanted.begin AND wanted.until) AS near
         """,
         {
             **_whose(rating),

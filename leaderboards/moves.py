@@ -5,7 +5,6 @@ All sums are exact: fractions of whole numbers, which every double is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from fractions import Fraction
@@ -63,30 +62,31 @@ class Week:
         return not (self.matches or self.afterwards or self.openskill.decay)
 
 
-class _Change(NamedTuple):
-    before: Skill
-    after: Skill
+class _Afterwards(NamedTuple):
+    """What late and corrected matches changed in all: their number, and Elo, mu and sigma."""
+
+    matches: int
+    skill: Skill
 
 
 def read_week(rating: Rating, state: GameState, at: datetime) -> Week:
-    """What moved a rating in the seven days before `at`. Three queries."""
+    """What moved a rating in the seven days before `at`. Two queries."""
     since = at - SPAN
     begin, first = _read_edges(rating, since, min(since, state.decayed_to))
     now = (rating.elo, rating.mu, rating.sigma)
-    afterwards = _read_afterwards(rating, since)
-    count, corrected = _read_counts(rating, since)
+    count, corrected, afterwards = _read_matches(rating, since)
     return Week(
         since=since,
         elo=_account(System.ELO, begin, first, now, afterwards),
         openskill=_account(System.OPENSKILL, begin, first, now, afterwards),
-        matches=count - len(afterwards),
-        afterwards=len(afterwards),
+        matches=count - afterwards.matches,
+        afterwards=afterwards.matches,
         corrected=corrected,
     )
 
 
 def _account(
-    system: System, begin: Skill, first: Skill | None, now: Skill, afterwards: Sequence[_Change]
+    system: System, begin: Skill, first: Skill | None, now: Skill, afterwards: _Afterwards
 ) -> Account:
     """One system's account: `first` is what the first match since was rated from.
 
@@ -95,10 +95,8 @@ def _account(
     """
     start = _number(system, begin)
     before_matches = _number(system, now if first is None else first)
-    late = sum(
-        (_number(system, change.after) - _number(system, change.before) for change in afterwards),
-        Fraction(),
-    )
+    # The displayed rating is linear, so that sums of mu and sigma are enough.
+    late = _number(system, afterwards.skill) - _number(system, (0.0, 0.0, 0.0))
     return Account(
         before=start,
         matches=_number(system, now) - before_matches - late,
@@ -141,41 +139,35 @@ def _read_edges(
     return begin, tuple(rows[False][1:]) if False in rows else None
 
 
-def _read_afterwards(rating: Rating, since: datetime) -> list[_Change]:
-    """The matches since that came late or were corrected."""
+def _read_matches(rating: Rating, since: datetime) -> tuple[int, int, _Afterwards]:
+    """The player's rated matches since, the game's corrected ones, and those counted late."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            SELECT p.elo_before, p.mu_before, p.sigma_before,
-                   p.elo_after, p.mu_after, p.sigma_after
-              FROM ratings_participation p JOIN ratings_match m ON m.id = p.match_id
-             WHERE p.player_id = %(player)s AND p.game_id = %(game)s AND p.elo_after IS NOT NULL
-               AND p.played_at >= %(since)s
-               AND (m.received_at > m.played_at + %(late)s
-                    OR EXISTS (SELECT FROM ratings_correctedmatch c WHERE c.match_id = m.id))
-            """,
-            _params(rating, since),
-        )
-        return [_Change(row[:3], row[3:]) for row in cursor.fetchall()]
-
-
-def _read_counts(rating: Rating, since: datetime) -> tuple[int, int]:
-    """How many rated matches the player has had since, and how many of the game were corrected."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            SELECT (SELECT count(*) FROM ratings_participation
+            WITH corrected AS MATERIALIZED (
+                SELECT DISTINCT c.match_id
+                  FROM ratings_correction made JOIN ratings_correctedmatch c
+                    ON c.correction_id = made.id
+                 WHERE made.game_id = %(game)s AND made.made_at >= %(since)s)
+            SELECT count(*), (SELECT count(*) FROM corrected),
+                   count(*) FILTER (WHERE is_afterwards),
+                   coalesce(sum(elo) FILTER (WHERE is_afterwards), 0)::float8,
+                   coalesce(sum(mu) FILTER (WHERE is_afterwards), 0)::float8,
+                   coalesce(sum(sigma) FILTER (WHERE is_afterwards), 0)::float8
+              FROM (SELECT elo_after - elo_before AS elo, mu_after - mu_before AS mu,
+                           sigma_after - sigma_before AS sigma,
+                           received_at > played_at + %(late)s
+                           OR match_id IN (SELECT match_id FROM corrected) AS is_afterwards
+                      FROM ratings_participation part
+                     CROSS JOIN LATERAL (SELECT received_at FROM ratings_match
+                                          WHERE id = part.match_id OFFSET 0) AS reported
                      WHERE player_id = %(player)s AND game_id = %(game)s
-                       AND elo_after IS NOT NULL AND played_at >= %(since)s),
-                   (SELECT count(DISTINCT c.match_id)
-                      FROM ratings_correctedmatch c JOIN ratings_correction made
-                        ON made.id = c.correction_id
-                     WHERE made.game_id = %(game)s AND made.made_at >= %(since)s)
+                       AND elo_after IS NOT NULL AND played_at >= %(since)s) AS played
             """,
             _params(rating, since),
         )
-        count, corrected = cursor.fetchone()
-        return count, corrected
+        count, corrected, afterwards, *skill = cursor.fetchone()
+        return count, corrected, _Afterwards(afterwards, tuple(skill))
 
 
 def _params(rating: Rating, since: datetime) -> dict[str, object]:

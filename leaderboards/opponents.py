@@ -158,14 +158,14 @@ def _read_parts(rating: Rating) -> list[Part]:
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            SELECT part.match_id, part.played_at, part.team, part.place, part.player_id,
+            SELECT newest.match_id, newest.played_at, part.team, part.place, part.player_id,
                    player.is_bot, part.elo_before, part.elo_after
-              FROM (SELECT match_id FROM ratings_participation
+              FROM (SELECT match_id, played_at FROM ratings_participation
                      WHERE player_id = %s AND game_id = %s AND elo_after IS NOT NULL
                      ORDER BY played_at DESC, match_id DESC LIMIT %s) AS newest
               JOIN ratings_participation part USING (match_id)
               JOIN ratings_player player ON player.id = part.player_id
-             ORDER BY part.played_at DESC, part.match_id DESC, part.place, part.team
+             ORDER BY newest.played_at DESC, newest.match_id DESC, part.place, part.team
             """,
             [rating.player_id, rating.game_id, MOST_MATCHES],
         )

@@ -74,7 +74,7 @@ class GameProfile:
 def read_game_profile(
     player: Player, record: GameRecord, question: ProfileQuestion, at: datetime
 ) -> GameProfile:
-    """Eight queries as of a moment; two more for a bot, and two for a very long history."""
+    """Five queries as of a moment; two more for a bot, and two for a very long history."""
     rating, state = record.rating, record.game.state
     versions = read_versions(rating) if player.is_bot else None
     history = read_history(rating, question.system)

@@ -95,6 +95,21 @@ def find_by_handle(handle: str) -> FoundPlayer | None:
     return None
 
 
+def find_called(handles: Iterable[str]) -> dict[str, Player]:
+    """By folded handle, in any spelling: whoever is called so, or else was once; bots loaded.
+
+    One query, and one more where nobody is called so today.
+    """
+    keys = {fold(handle) for handle in handles}
+    players = Player.objects.select_related("bot")
+    found = {player.handle_key: player for player in players.filter(handle_key__in=keys)}
+    if missing := keys - found.keys():
+        former = FormerHandle.objects.filter(handle_key__in=missing)
+        for handle in former.select_related("player__bot"):
+            found[handle.handle_key] = handle.player
+    return found
+
+
 def create_players(source: Source, player_ids: Mapping[str, str]) -> None:
     """Makes a person for each id (by folded id) that the source's aliases do not know yet.
 

@@ -22,7 +22,7 @@ from leaderboards.shell import read_shell
 from ratings.models import Game, Player, System
 from ratings.models.player import WITHOUT_PROFILE
 from ratings.models.rating import PROVISIONAL_BELOW
-from ratings.names import fold
+from ratings.players import find_called
 from ratings.snapshots import snapshot
 
 
@@ -106,11 +106,10 @@ def read_player_in_game(
 
 
 def _find_player(handle: str) -> Player:
-    """The player by any spelling of the handle; Http404 where there is none."""
-    found = Player.objects.select_related("bot").filter(handle_key=fold(handle)).first()
-    if found is None:
-        raise Http404
-    return found
+    """The player by any spelling of the handle, a former one included; Http404 without one."""
+    for found in find_called([handle]).values():
+        return found
+    raise Http404
 
 
 def _facts(found: Player) -> tuple[str, ...]:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from itertools import batched
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from django.db import connection
+from django.test import Client
 from openskill.models import PlackettLuce
 
 from ratings import history, ledger
 from ratings.decay import apply_decay
 from ratings.importing import import_file
-from ratings.models import Game, GameState, Match, Rating, Source, System
+from ratings.models import Game, GameState, Match, Participation, Rating, Source, System
 from ratings.recording import record_matches
 from ratings.reports import Report, ReportedTeam
 from ratings.snapshots import snapshot
@@ -261,6 +262,44 @@ def _board_figures(game: Game, system: System, *, rated: int, sharing: int) -> l
     ]
 
 
+def profile_of_many_matches(*, full: bool) -> list[Figure]:
+    """The whole profile of a player with very many matches, and a comparison; time in SQL."""
+    matches = 200_000 if full else 20_000
+    source = data.source()
+    now = datetime.now(UTC)
+    reports = data.reports_of_one(matches, opponents=1_000, until=now)
+    for batch in batched(reports, ledger.ROWS_AT_A_TIME, strict=False):
+        record_matches(batch, source=source, at=now)
+    data.vacuum()
+
+    client = Client(headers={"host": "localhost"})
+    own = Participation.objects.filter(player__handle="p0").order_by("played_at", "match_id")
+    naive = worst_sql_milliseconds([lambda: list(own.values_list("played_at", "elo_after"))])
+    rivals = "&".join(f"p=p{number}" for number in range(20))
+    return [
+        Figure(
+            f"{what} with {matches:,} matches",
+            f"{time:.1f} ms",
+            f"reading all of his ledger {naive:.1f} ms",
+            naive / time,
+            target,
+            time < 50 or target == "none",
+        )
+        for what, path, target in (
+            ("profile, Elo, of a player", "/players/p0/brisca/", "under 50 ms"),
+            ("... OpenSkill", "/players/p0/brisca/?system=openskill", "under 50 ms"),
+            ("... all games", "/players/p0/", "under 50 ms"),
+            ("... beside 19 others", f"/compare/brisca/?{rivals}", "none"),
+        )
+        for time in [worst_sql_milliseconds([partial(_get, client, path)])]
+    ]
+
+
+def _get(client: Client, path: str) -> None:
+    if (status := client.get(path).status_code) != 200:
+        raise SystemExit(f"{path} answered {status}")
+
+
 def weekly_decay(*, full: bool) -> list[Figure]:
     """The weekly decay of half the ratings of a board, the other half having played."""
     figures = []
@@ -300,5 +339,6 @@ ALL = (
     rewriting_history,
     single_reports,
     board_pages,
+    profile_of_many_matches,
     weekly_decay,
 )

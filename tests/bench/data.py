@@ -60,6 +60,23 @@ def write_file(path: Path, count: int, *, players: int) -> None:
             file.write(json.dumps(line) + "\n")
 
 
+def reports_of_one(count: int, *, opponents: int, until: datetime) -> Iterator[Report]:
+    """Matches at Brisca of one player, `p0`, two minutes and a half apart, against ever others."""
+    rng = random.Random(count)
+    first = until - timedelta(seconds=150 * count)
+    for number in range(count):
+        places = (1, 1) if rng.random() < 0.1 else (1, 2) if rng.random() < 0.5 else (2, 1)
+        yield Report(
+            "brisca",
+            f"one-{number}",
+            (
+                ReportedTeam(("p0",), places[0]),
+                ReportedTeam((f"p{rng.randint(1, opponents)}",), places[1]),
+            ),
+            first + timedelta(seconds=150 * number),
+        )
+
+
 def fill_board(game: Game, *, rated: int, sharing: int) -> None:
     """So many ratings in a game, of which `sharing` show, and are, exactly 1200.
 

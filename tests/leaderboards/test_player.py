@@ -188,7 +188,7 @@ def test_latest_twenty_matches_are_listed_newest_first(client, brisca, source):
     ]
 
 
-@pytest.mark.parametrize(("url", "most"), [("/players/ana/", 8), ("/players/ana/brisca/", 14)])
+@pytest.mark.parametrize(("url", "most"), [("/players/ana/", 8), ("/players/ana/brisca/", 13)])
 def test_queries_do_not_grow_with_the_matches(
     client, ana, url, most, source, django_assert_num_queries
 ):
