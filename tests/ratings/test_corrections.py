@@ -327,6 +327,29 @@ def test_great_ties_keep_their_segments_through_a_void_and_back(brisca, source, 
     assert rows_of(brisca) == before
 
 
+def test_matches_of_equal_times_keep_their_order_through_corrections(brisca, source):
+    """By their ids, as they were accepted: whoever is put back comes before the later ones."""
+    record(
+        duel("ana", "pepa", today(10), external_id="m1"),
+        duel("pepa", "lola", today(10), external_id="m2"),
+        duel("lola", "ana", today(10), external_id="m3"),
+        source=source,
+    )
+    before = rows_of(brisca)
+
+    void("m1")
+    restore("m1")
+    restored = rows_of(brisca)
+    correct("m2", Correct(played_at=today(11)))
+    moved = rows_of(brisca)
+    correct("m2", Correct(played_at=today(10)))
+
+    assert restored == before
+    assert moved != before
+    assert rows_of(brisca) == before
+    assert_verified(brisca)
+
+
 def test_rating_without_matches_is_removed_and_comes_back(brisca, source):
     record(
         duel("ana", "pepa", today(10), external_id="m1"),
