@@ -176,22 +176,21 @@ def test_questions_do_not_pile_up(board):
             with board.expect_response(lambda response: BOARD in response.url):
                 board.locator(link).click()
             expect(board.locator(".htmx-request, .htmx-swapping, .htmx-settling")).to_have_count(0)
-    # At other moments of a turn: what is asked at once would go in one question anyway.
     for is_hidden in (True, False) * 3:
         board.evaluate(HIDE, is_hidden)
-        board.clock.run_for(1100)
     for _ in range(4):
         board.locator("[data-pause]").click()
-        board.clock.run_for(1100)
     board.wait_for_load_state("networkidle")
     # From here on only the test moves the clock, so that a turn is a turn.
     board.clock.pause_at(board.evaluate("Date.now()") / 1000 + 1)
     asked = questions(board)
+    # HTMX makes one question of several events, so those are counted too.
+    board.evaluate("window.turns = 0; document.addEventListener('live', () => turns++)")
 
     for _ in range(6):
         next_turn(board)
 
-    assert len(asked) == 6
+    assert len(asked) == board.evaluate("turns") == 6
     assert {url.partition("&v=")[0] for url in asked} == {"brisca/?kind=people"}
 
 
