@@ -95,7 +95,7 @@ def find_waiting_games() -> list[Game]:
     return list(Game.objects.filter(pk__in=waiting.values("game")))
 
 
-def fold_waiting(game: Game) -> int:
+def fold_waiting(game: Game, *, on_match: history.OnMatch | None = None) -> int:
     """Puts all of a game's waiting matches into its history, in one re-rating; how many.
 
     May run as often, and in as many places at once, as one likes. What waits in the middle of a
@@ -106,11 +106,11 @@ def fold_waiting(game: Game) -> int:
         return 0
     first = min(Position(match.played_at, match.id) for match in waiting)
     if first < ledger.position_before_newest(game, MOST_RERATED):
-        rerating = history.rerate_from_snapshot(game.slug, _waiting_in)
+        rerating = history.rerate_from_snapshot(game.slug, _waiting_in, on_match=on_match)
     else:
         with transaction.atomic():
             state = ledger.lock_games([game.slug])[game.slug]
-            rerating = history.rerate(state, _waiting_in(state.game))
+            rerating = history.rerate(state, _waiting_in(state.game), on_match=on_match)
     return len(rerating.outcomes)
 
 
