@@ -7,7 +7,7 @@ heights are in pixels. A rating holds until the next match changes it, so the li
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import pairwise
 from math import ceil, floor, log10
@@ -34,10 +34,11 @@ LABEL_WIDTH = 9.0
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """The rating became `value` at that moment, and stays so until the next point."""
+    """The rating became `value` at that moment, by a match or by decay, until the next point."""
 
     at: datetime
     value: float
+    match_id: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ class Moment:
     at: datetime
     played_at: datetime
     skill: Skill
+    match_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +46,19 @@ def read_history(rating: Rating, system: str) -> History:
     """
     if rating.matches <= MOST_READ:
         rows = _fetch(f"{_ROWS} ORDER BY played_at, match_id", _whose(rating))
-        return History(rows[0][1:4], [_moment(row[0], row) for row in rows], is_whole=True)
+        moments = [Moment(row[1], row[1], row[5:], match_id=row[0]) for row in rows]
+        return History(rows[0][2:5], moments, is_whole=True)
     [first] = _fetch(f"{_ROWS} ORDER BY played_at, match_id LIMIT 1", _whose(rating))
-    sampled = _sample(rating, first[0], rating.last_played_at)
+    sampled = _sample(rating, first[1], rating.last_played_at)
     found = {moment.at: moment for moment in sampled}
     found |= {moment.at: moment for moment in _around_extremes(rating, system, sampled)}
-    return History(first[1:4], [found[at] for at in sorted(found)], is_whole=False)
+    return History(first[2:5], [found[at] for at in sorted(found)], is_whole=False)
 
 
 def points_of(history: History, system: str, until: datetime) -> list[Point]:
     """The history of one system's number, decay by decay up to `until`."""
     if system == System.ELO:
-        elos = [Point(moment.at, moment.skill[0]) for moment in history.moments]
+        elos = [Point(moment.at, moment.skill[0], moment.match_id) for moment in history.moments]
         return [Point(elos[0].at, history.start[0]), *elos]
     return list(_openskill_points(history, until))
 
@@ -67,7 +69,7 @@ def _openskill_points(history: History, until: datetime) -> Iterator[Point]:
     for moment in history.moments:
         if last is not None:
             yield from _decay(last, moment.at)
-        yield Point(moment.at, _displayed(moment))
+        yield Point(moment.at, _displayed(moment), moment.match_id)
         last = moment
     if last is not None:
         yield from _decay(last, until)
@@ -86,7 +88,8 @@ def _displayed(moment: Moment) -> float:
 
 
 _ROWS = """
-    SELECT played_at, elo_before, mu_before, sigma_before, elo_after, mu_after, sigma_after
+    SELECT match_id, played_at, elo_before, mu_before, sigma_before,
+           elo_after, mu_after, sigma_after
       FROM ratings_participation
      WHERE player_id = %(player)s AND game_id = %(game)s AND elo_after IS NOT NULL
 """
@@ -110,7 +113,7 @@ def _fetch(query: str, params: dict[str, object]) -> list[tuple]:
 
 
 def _moment(at: datetime, row: tuple) -> Moment:
-    return Moment(at, row[0], row[-3:])
+    return Moment(at, row[0], row[1:])
 
 
 def _sample(rating: Rating, begin: datetime, end: datetime) -> list[Moment]:

@@ -5,7 +5,7 @@ Every count is of pairs: a player's team and one opposing team, as Elo compares 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import groupby
@@ -21,6 +21,7 @@ MOST_MATCHES = 1_000
 NET_DAYS = 30
 MOST_OPPONENTS = 12
 FORM = 20
+MOST_NAMED = 60
 
 
 class Part(NamedTuple):
@@ -100,7 +101,10 @@ class Result(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Met:
-    """What the last `matches` rated matches hold; `is_all` where there are no others."""
+    """What the last `matches` rated matches hold; `is_all` where there are no others.
+
+    `against` says of the newest MOST_NAMED matches, by id, who the opponents were.
+    """
 
     matches: int
     is_all: bool
@@ -109,6 +113,7 @@ class Met:
     opponents: Sequence[Opponent]
     best_win: BestWin | None
     form: Sequence[Result]
+    against: Mapping[int, Sequence[Player]]
 
 
 def read_met(rating: Rating, at: datetime) -> Met:
@@ -132,7 +137,9 @@ def read_met(rating: Rating, at: datetime) -> Met:
     often = sorted(opponents.values(), key=lambda one: (-one.tally.meetings, one.player_id))
     shown = often[:MOST_OPPONENTS]
     beaten = [part.player for part in best.opponents] if best else []
-    players = Player.objects.in_bulk({*beaten, *(one.player_id for one in shown)})
+    named = {match[0].match_id: _against(rating.player_id, match) for match in matches[:MOST_NAMED]}
+    wanted = {*beaten, *(one.player_id for one in shown)}.union(*named.values())
+    players = Player.objects.in_bulk(wanted)
     for one in shown:
         one.player = players[one.player_id]
     return Met(
@@ -142,6 +149,10 @@ def read_met(rating: Rating, at: datetime) -> Met:
         bots=bots,
         opponents=shown,
         best_win=_best_win(best, players),
+        against={
+            match_id: [players[opponent] for opponent in opponents]
+            for match_id, opponents in named.items()
+        },
         form=[_result(rating.player_id, match) for match in matches[:FORM]],
     )
 
@@ -196,6 +207,12 @@ def meetings_of(player: int, match: Sequence[Part]) -> Iterator[Meeting]:
             expected=expected,
             net=transfer * elo.member_share(len(teams[own]), len(teams[other])),
         )
+
+
+def _against(player: int, match: Sequence[Part]) -> list[int]:
+    """Who was in the other teams of a match."""
+    own = next(part.team for part in match if part.player == player)
+    return [part.player for part in match if part.team != own]
 
 
 def _result(player: int, match: Sequence[Part]) -> Result:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 
 from django.utils.translation import gettext, ngettext
 
-from leaderboards.charts import Chart, draw
+from leaderboards.charts import Chart, Dot, Point, draw
 from leaderboards.forecasts import Forecast, forecast
 from leaderboards.histories import points_of, read_history
 from leaderboards.matches import Line, Side, newest_matches_of, read_sides, result_of
@@ -50,6 +51,16 @@ class Appearance:
 
 
 @dataclass(frozen=True, slots=True)
+class ChartRow:
+    """A point of the chart in words: what changed there, and against whom, where that is known."""
+
+    point: Point
+    dot: Dot | None
+    change: float | None
+    against: Sequence[Player]
+
+
+@dataclass(frozen=True, slots=True)
 class GameProfile:
     """All that there is to say of a player in one game in which he has been rated.
 
@@ -65,6 +76,18 @@ class GameProfile:
     met: Met
     versions: Sequence[VersionRecord] | None
     band: tuple[int, int] | None
+
+    @property
+    def chart_rows(self) -> list[ChartRow]:
+        """The points of the chart, the oldest first. Of a thinned one nobody knows the changes."""
+        if not self.chart.dots:
+            return [ChartRow(point, None, None, ()) for point in self.chart.points]
+        dots = self.chart.dots
+        changes = [None, *(dot.point.value - last.point.value for last, dot in pairwise(dots))]
+        return [
+            ChartRow(dot.point, dot, change, self.met.against.get(dot.point.match_id or 0, ()))
+            for dot, change in zip(dots, changes, strict=True)
+        ]
 
     @property
     def is_in_band(self) -> bool:

@@ -335,7 +335,14 @@ def test_one_match_is_a_dot_on_a_readable_scale(client, brisca, source):
     assert len(page.all("circle", class_="dot")) == 2
     assert "From 1,200 to 1,216; lowest 1,200, highest 1,216." in page.one("figcaption").text
     table = page.one("details", class_="data")
-    assert [row[1] for row in table.rows()] == ["1,216", "1,200"]
+    assert [row[1:] for row in table.rows()] == [
+        ["1,216", "▲+16.0 up 16.0", "pepe"],
+        ["1,200", "", "the start"],
+    ]
+    assert [title.text for title in page.one("svg", class_="chart").all("title")] == [
+        "6 Jul 2026: 1,200",
+        "6 Jul 2026: 1,216 (+16.0) · pepe",
+    ]
     assert table.one("div", class_="scroll").attributes["tabindex"] == "0"
 
 

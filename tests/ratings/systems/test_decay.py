@@ -7,7 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratings.systems.decay import GRACE, STEP, current_monday, monday, sigma_at, steps, weeks
+from ratings.systems.decay import (
+    GRACE,
+    STEP,
+    current_monday,
+    monday,
+    sigma_at,
+    steps,
+    steps_of,
+    weeks,
+)
 from ratings.systems.openskill import Parameters, displayed_rating
 from tests.ratings.systems.strategies import STARTING_SIGMA, repeatable, sigmas
 
@@ -263,3 +272,23 @@ def test_sigma_at_after_so_many_mondays(sigma, last, count):
     expected = min(25 / 3, sigma + count * (0.26 * 7 / 30))
 
     assert sigma_at(sigma, last, at + timedelta(days=3)).hex() == expected.hex()
+
+
+@given(
+    st.floats(1, 8.3),
+    st.datetimes(datetime(2025, 1, 1), datetime(2026, 1, 1), timezones=st.just(UTC)),
+    st.integers(0, 100),
+    st.integers(0, 200),
+)
+def test_steps_are_the_mondays_on_which_sigma_grows(sigma, last, gap, days):
+    after = last + timedelta(days=gap)
+    until = after + timedelta(days=days)
+
+    found = dict(steps_of(sigma, last, after, until))
+
+    mondays = [monday(week) for week in range(weeks(after) + 1, weeks(until) + 1)]
+    values = [sigma_at(sigma, last, at) for at in mondays]
+    before = [sigma_at(sigma, last, after), *values]
+    assert found == {
+        at: value for at, value, old in zip(mondays, values, before, strict=False) if value != old
+    }

@@ -268,3 +268,39 @@ def test_rate_answers_finite_numbers(match):
     rated = elo.rate(teams, places)
 
     assert all(abs(rating) < inf for rating in flat(rated))
+
+
+@given(matches(elos))
+def test_pairs_add_up_to_what_rate_moves(match):
+    teams, places = match
+    ratings = [elo.team_rating(team) for team in teams]
+
+    received = [0.0] * len(teams)
+    for first, second, _score, _expected, transfer in elo.pairs(ratings, places):
+        received[first] += transfer * elo.member_share(len(teams[first]), len(teams[second]))
+        received[second] -= transfer * elo.member_share(len(teams[second]), len(teams[first]))
+
+    for team, moved, change in zip(teams, elo.rate(teams, places), received, strict=True):
+        for before, after in zip(team, moved, strict=True):
+            assert after - before == pytest.approx(change, abs=1e-6)
+
+
+def test_pair_has_score_expected_score_and_transfer():
+    [pair] = elo.pairs([1600.0, 1200.0], [2, 1])
+
+    assert pair == (0, 1, 0.0, pytest.approx(10 / 11), pytest.approx(-320 / 11))
+
+
+def test_all_pairs_of_a_team_weigh_k():
+    assert [elo.pair_weight(teams) * (teams - 1) for teams in (2, 3, 5, 10)] == [32.0] * 4
+
+
+@pytest.mark.parametrize(("size", "other", "share"), [(1, 3, 1.0), (3, 1, 1 / 3), (2, 2, 1.0)])
+def test_member_of_the_larger_team_moves_by_his_share(size, other, share):
+    assert elo.member_share(size, other) == share
+
+
+def test_surplus_is_the_score_beyond_the_expected_one():
+    change = elo.rate([[1400.0], [1200.0]], [1, 2])[0][0] - 1400
+
+    assert elo.surplus(change) == pytest.approx(1 - elo.expected_score(1400, 1200))

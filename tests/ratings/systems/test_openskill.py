@@ -543,3 +543,35 @@ def test_rate_of_mean_teams_agrees_with_the_openskill_package():
         ]
         rated = openskill.rate(teams, places)
         assert_agrees(rated, oracle, teams)
+
+
+@given(matches(beliefs))
+def test_working_leads_to_what_rate_says(match):
+    teams, places = match
+    working = openskill.working(teams, places)
+
+    rated = openskill.rate(teams, places)
+
+    assert working.chances == openskill.chances(teams)
+    for team, after, step, wide, free in zip(
+        teams, rated, working.steps, working.wide, working.free, strict=True
+    ):
+        for (mu, sigma), (new_mu, new_sigma), wide_sigma, free_sigma in zip(
+            team, after, wide, free, strict=True
+        ):
+            assert new_mu == pytest.approx(mu + wide_sigma**2 * step.omega, rel=1e-9, abs=1e-9)
+            assert new_sigma == min(free_sigma, sigma, openskill.PARAMETERS.sigma)
+            assert wide_sigma > sigma
+
+
+@pytest.mark.parametrize(
+    ("belief", "other", "chance"),
+    [
+        ((25.0, 3.0), (25.0, 8.0), 0.5),
+        ((30.0, 3.0), (25.0, 4.0), 0.8413447460685429),  # one deviation of the difference
+        ((25.0, 4.0), (30.0, 3.0), 0.15865525393145707),
+        ((90.0, 3.0), (25.0, 3.0), 1.0),
+    ],
+)
+def test_chance_that_one_is_the_stronger(belief, other, chance):
+    assert openskill.chance_stronger(belief, other) == pytest.approx(chance, abs=1e-12)
