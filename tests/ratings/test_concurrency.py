@@ -10,7 +10,8 @@ from threading import Barrier, Event, Thread
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 from ratings import history
 from ratings.decay import apply_decay
@@ -83,6 +84,19 @@ def deadlocks() -> int:
         cursor.execute("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
         [count] = cursor.fetchone()
     return count
+
+
+def wait_for_somebody_who_waits(observer: BaseDatabaseWrapper) -> None:
+    """Returns as soon as some connection to this database waits for a lock."""
+    with observer.cursor() as cursor:
+        for _ in range(5_000):
+            cursor.execute(
+                "SELECT count(*), pg_sleep(0.002)::text FROM pg_stat_activity"
+                " WHERE datname = current_database() AND wait_event_type = 'Lock'"
+            )
+            if cursor.fetchone()[0]:
+                return
+    raise AssertionError("nobody waits")
 
 
 def assert_sound(*games):
@@ -292,6 +306,53 @@ def test_batches_with_the_same_ids_in_opposite_orders_do_not_block_each_other():
         assert Match.objects.filter(external_id__in=ids).count() == 12
 
     assert_sound(*games)
+
+
+def test_batch_that_runs_into_another_writer_twice_is_tried_a_third_time():
+    """First a deadlock, of which it is the victim; then an id that the other had taken before."""
+    open_game("brisca")
+    source = make_source()
+    record(duel("ana", "pepa", external_id="pattern"), source=source)
+    started = Event()
+
+    def insert(external_id):
+        with connection.cursor() as cursor:
+            cursor.execute(
+                """
+                INSERT INTO ratings_match (game_id, source_id, external_id, played_at, received_at,
+                                           termination, status, reason, report, players)
+                SELECT (SELECT id FROM ratings_game WHERE slug = 'tute'), source_id, %s, played_at,
+                       received_at, 'friendly', 'waiting', '', report, players
+                  FROM ratings_match WHERE external_id = 'pattern'
+                """,
+                [external_id],
+            )
+
+    def be_in_the_way():
+        observer = connection.copy()  # inside its transaction it would see one moment only
+        try:
+            with transaction.atomic():
+                insert("m-2")
+                started.set()
+                wait_for_somebody_who_waits(observer)
+                insert("m-1")
+                wait_for_somebody_who_waits(observer)
+        finally:
+            observer.close()
+
+    def send():
+        started.wait(timeout=SECONDS)
+        return report(
+            source, duel("ana", "pepa", external_id="m-1"), duel("ana", "pepa", external_id="m-2")
+        )()
+
+    before = deadlocks()
+
+    _, receipts = at_once(be_in_the_way, send)
+
+    assert deadlocks() == before + 1
+    assert answers(receipts) == {"repeated": 2}
+    assert Match.objects.count() == 3
 
 
 def test_batches_over_several_games_in_opposite_orders_do_not_block_each_other():
