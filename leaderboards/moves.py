@@ -20,6 +20,8 @@ from ratings.systems.openskill import displayed_rating
 SPAN = timedelta(days=7)
 LATE = timedelta(hours=1)
 """A result that arrives later than this after the match counts as late."""
+MOST_LOOKED_AT = 1_000
+"""Of so many matches, the newest, it is looked up when they arrived; the others count as in time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +60,13 @@ class Week:
     corrected: int
 
     @property
-    def is_still(self) -> bool:
-        return not (self.matches or self.afterwards or self.openskill.decay)
+    def is_looked_through(self) -> bool:
+        """Whether every match was looked up."""
+        return self.matches + self.afterwards <= MOST_LOOKED_AT
+
+    @property
+    def most_looked_at(self) -> int:
+        return MOST_LOOKED_AT
 
 
 class _Afterwards(NamedTuple):
@@ -149,20 +156,21 @@ def _read_matches(rating: Rating, since: datetime) -> tuple[int, int, _Afterward
                   FROM ratings_correction made JOIN ratings_correctedmatch c
                     ON c.correction_id = made.id
                  WHERE made.game_id = %(game)s AND made.made_at >= %(since)s)
-            SELECT count(*), (SELECT count(*) FROM corrected),
-                   count(*) FILTER (WHERE is_afterwards),
-                   coalesce(sum(elo) FILTER (WHERE is_afterwards), 0)::float8,
-                   coalesce(sum(mu) FILTER (WHERE is_afterwards), 0)::float8,
-                   coalesce(sum(sigma) FILTER (WHERE is_afterwards), 0)::float8
-              FROM (SELECT elo_after - elo_before AS elo, mu_after - mu_before AS mu,
-                           sigma_after - sigma_before AS sigma,
-                           received_at > played_at + %(late)s
-                           OR match_id IN (SELECT match_id FROM corrected) AS is_afterwards
-                      FROM ratings_participation part
-                     CROSS JOIN LATERAL (SELECT received_at FROM ratings_match
-                                          WHERE id = part.match_id OFFSET 0) AS reported
+            SELECT (SELECT count(*) FROM ratings_participation
                      WHERE player_id = %(player)s AND game_id = %(game)s
-                       AND elo_after IS NOT NULL AND played_at >= %(since)s) AS played
+                       AND elo_after IS NOT NULL AND played_at >= %(since)s),
+                   (SELECT count(*) FROM corrected),
+                   count(*), coalesce(sum(elo_after - elo_before), 0)::float8,
+                   coalesce(sum(mu_after - mu_before), 0)::float8,
+                   coalesce(sum(sigma_after - sigma_before), 0)::float8
+              FROM (SELECT * FROM ratings_participation
+                     WHERE player_id = %(player)s AND game_id = %(game)s
+                       AND elo_after IS NOT NULL AND played_at >= %(since)s
+                     ORDER BY played_at DESC, match_id DESC LIMIT %(most)s) AS part
+             CROSS JOIN LATERAL (SELECT received_at FROM ratings_match
+                                  WHERE id = part.match_id OFFSET 0) AS reported
+             WHERE received_at > played_at + %(late)s
+                OR match_id IN (SELECT match_id FROM corrected)
             """,
             _params(rating, since),
         )
@@ -176,4 +184,5 @@ def _params(rating: Rating, since: datetime) -> dict[str, object]:
         "game": rating.game_id,
         "since": since,
         "late": LATE,
+        "most": MOST_LOOKED_AT,
     }

@@ -25,10 +25,10 @@ MOST_NAMED = 60
 
 
 class Part(NamedTuple):
-    """One player's part in a rated match."""
+    """One player's part in a rated match. `played_at` is there for the player it is about."""
 
     match_id: int
-    played_at: datetime
+    played_at: datetime | None
     team: int
     place: int
     player: int
@@ -95,7 +95,6 @@ class BestWin:
 
 class Result(NamedTuple):
     match_id: int
-    played_at: datetime
     result: str
 
 
@@ -169,8 +168,9 @@ def _read_parts(rating: Rating) -> list[Part]:
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            SELECT newest.match_id, newest.played_at, part.team, part.place, part.player_id,
-                   player.is_bot, part.elo_before, part.elo_after
+            SELECT newest.match_id, CASE WHEN part.player_id = %s THEN newest.played_at END,
+                   part.team, part.place, part.player_id, player.is_bot,
+                   part.elo_before, part.elo_after
               FROM (SELECT match_id, played_at FROM ratings_participation
                      WHERE player_id = %s AND game_id = %s AND elo_after IS NOT NULL
                      ORDER BY played_at DESC, match_id DESC LIMIT %s) AS newest
@@ -178,7 +178,7 @@ def _read_parts(rating: Rating) -> list[Part]:
               JOIN ratings_player player ON player.id = part.player_id
              ORDER BY newest.played_at DESC, newest.match_id DESC, part.place, part.team
             """,
-            [rating.player_id, rating.game_id, MOST_MATCHES],
+            [rating.player_id, rating.player_id, rating.game_id, MOST_MATCHES],
         )
         return [Part(*row) for row in cursor.fetchall()]
 
@@ -188,8 +188,11 @@ def meetings_of(player: int, match: Sequence[Part]) -> Iterator[Meeting]:
     teams = [list(team) for _, team in groupby(match, key=attrgetter("team"))]
     ratings = [elo.team_rating([part.elo_before for part in team]) for team in teams]
     places = [team[0].place for team in teams]
-    own = next(
-        number for number, team in enumerate(teams) if any(part.player == player for part in team)
+    own, played_at = next(
+        (number, part.played_at)
+        for number, team in enumerate(teams)
+        for part in team
+        if part.player == player
     )
     for first, second, score, expected, transfer in elo.pairs(ratings, places):
         if first == own:
@@ -200,7 +203,7 @@ def meetings_of(player: int, match: Sequence[Part]) -> Iterator[Meeting]:
             continue
         yield Meeting(
             match_id=match[0].match_id,
-            played_at=match[0].played_at,
+            played_at=played_at,
             opponents=teams[other],
             rating=ratings[other],
             score=score,
@@ -220,4 +223,4 @@ def _result(player: int, match: Sequence[Part]) -> Result:
     own = next(part for part in match if part.player == player)
     best = {part.team for part in match if part.place == match[0].place}
     result = "lost" if own.team not in best else "won" if len(best) == 1 else "drawn"
-    return Result(own.match_id, own.played_at, result)
+    return Result(own.match_id, result)
