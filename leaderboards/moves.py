@@ -21,7 +21,7 @@ SPAN = timedelta(days=7)
 LATE = timedelta(hours=1)
 """A result that arrives later than this after the match counts as late."""
 MOST_LOOKED_AT = 1_000
-"""Of so many matches, the newest, it is looked up when they arrived; the others count as in time."""
+"""Of so many matches, the newest, the arrival is looked up; the others count as in time."""
 
 
 @dataclass(frozen=True, slots=True)
