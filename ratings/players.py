@@ -10,19 +10,16 @@ from typing import NamedTuple
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 
-from ratings import ledger
 from ratings.models import (
     Bot,
     FormerHandle,
-    Game,
-    Participation,
     Player,
     PlayerAlias,
     PlayerStatus,
     Source,
     User,
 )
-from ratings.models.handle import alias_name, find_forgotten, handle_names
+from ratings.models.handle import alias_name, find_forgotten, handle_names, handle_taken
 from ratings.names import (
     LONGEST_HANDLE,
     UNNAMED,
@@ -218,24 +215,6 @@ def _insert_aliases(source: Source, aliases: Iterable[tuple[str, str, int]]) -> 
 
 
 @transaction.atomic
-def rename_player(player: Player, *, name: str) -> None:
-    """Shows the player under another name. ValidationError where it is not valid."""
-    player.name = name
-    player.full_clean()
-    announce_player(player)
-    player.save(update_fields=["name", "search_key"])
-
-
-@transaction.atomic
-def announce_player(player: Player) -> None:
-    """Moves on the version of every game that shows the player, whose locks it takes."""
-    played = Participation.objects.filter(player=player).values("game").distinct()
-    states = ledger.lock_games(Game.objects.filter(pk__in=played).values_list("slug", flat=True))
-    for state in states.values():
-        ledger.announce(state)
-
-
-@transaction.atomic
 def create_bot(
     *,
     handle: str,
@@ -255,6 +234,8 @@ def create_bot(
     bot.full_clean()
     bot.save()
     if source is not None:
+        if find_forgotten([alias_name(source.pk, fold(handle))]):
+            raise ValidationError({"handle": handle_taken(handle)})
         PlayerAlias.objects.create(
             source=source, key=fold(handle), external_id=handle, player=player
         )

@@ -80,7 +80,7 @@ def rename_player(*, player: Player, handle: str | None = None, name: str | None
         former = current.handle
         current.handle = former if handle is None else handle
         current.name = current.name if name is None else name
-        _check(current)
+        check_player(current)
         if current.handle_key != fold(former):
             _keep_former(current, former)
         _save(current, *NAME_FIELDS)
@@ -100,7 +100,7 @@ def anonymise_player(*, player: Player) -> None:
         current.name = DELETED
         current.status = PlayerStatus.ANONYMISED
         current.owner = None
-        _check(current)
+        check_player(current)
         _save(current, *NAME_FIELDS, "status", "owner")
         _write_facts(states, current)
 
@@ -137,25 +137,37 @@ def add_alias(*, player: Player, source: Source, external_id: str) -> PlayerAlia
 
     ValidationError where the id is not usable, or is somebody else's, or was.
     """
+    # An anonymising at the same moment waits, or it would leave this id behind.
+    current = Player.objects.select_for_update(no_key=True).get(pk=player.pk)
+    _refuse_anonymised(current)
+    cleaned = check_alias(player=current, source=source, external_id=external_id)
+    alias, _is_new = PlayerAlias.objects.get_or_create(
+        source=source, key=fold(cleaned), defaults={"external_id": cleaned, "player": current}
+    )
+    if alias.player_id != current.pk:  # made between the check and here
+        raise ValidationError(_somebody_elses(source, cleaned))
+    return alias
+
+
+def check_alias(*, player: Player, source: Source, external_id: str) -> str:
+    """The id as it is stored. ValidationError unless the source may call the player so."""
     try:
         cleaned = clean_player_id(external_id)
     except ValueError as error:
         raise ValidationError(str(error)) from None
-    # An anonymising at the same moment waits, or it would leave this id behind.
-    current = Player.objects.select_for_update(no_key=True).get(pk=player.pk)
-    _refuse_anonymised(current)
     key = fold(cleaned)
-    alias = PlayerAlias.objects.filter(source=source, key=key).first()
-    if alias is None and not find_forgotten([alias_name(source.pk, key)]):
-        alias, _is_new = PlayerAlias.objects.get_or_create(
-            source=source, key=key, defaults={"external_id": cleaned, "player": current}
-        )
-    if alias is None or alias.player_id != current.pk:
-        raise ValidationError(
-            _('The source "%(source)s" calls somebody else "%(id)s".')
-            % {"source": source.name, "id": cleaned}
-        )
-    return alias
+    owner = PlayerAlias.objects.filter(source=source, key=key).values_list("player_id", flat=True)
+    is_free = not owner and not find_forgotten([alias_name(source.pk, key)])
+    if not is_free and list(owner) != [player.pk]:
+        raise ValidationError(_somebody_elses(source, cleaned))
+    return cleaned
+
+
+def _somebody_elses(source: Source, external_id: str) -> str:
+    return _('The source "%(source)s" calls somebody else "%(id)s".') % {
+        "source": source.name,
+        "id": external_id,
+    }
 
 
 def release_version(*, bot: Bot, label: str, released_at: datetime | None = None) -> BotVersion:
@@ -171,6 +183,24 @@ def release_version(*, bot: Bot, label: str, released_at: datetime | None = None
         version.save()
         _announce(states, current)
     return version
+
+
+@transaction.atomic
+def announce_player(*, player: Player) -> None:
+    """Moves on the version of every game that shows the player, for what is written elsewhere."""
+    _announce(ledger.lock_games(Game.objects.values_list("slug", flat=True)).values(), player)
+
+
+def check_player(player: Player) -> None:
+    """ValidationError, by field, unless the player's handle and name may be his."""
+    try:
+        player.full_clean()
+    except ValidationError as error:
+        problems = error.message_dict
+        taken = [problems.pop(field, None) for field in ("handle_key", "handle_skeleton")]
+        if any(taken):
+            problems["handle"] = [handle_taken(player.handle)]
+        raise ValidationError(problems) from None
 
 
 @contextmanager
@@ -198,18 +228,6 @@ def _set_status(player: Player, status: PlayerStatus) -> None:
             current.status = status
             _save(current, "status")
             _write_facts(states, current)
-
-
-def _check(player: Player) -> None:
-    """ValidationError, by field, unless the player's handle and name may be his."""
-    try:
-        player.full_clean()
-    except ValidationError as error:
-        problems = error.message_dict
-        taken = [problems.pop(field, None) for field in ("handle_key", "handle_skeleton")]
-        if any(taken):
-            problems["handle"] = [handle_taken(player.handle)]
-        raise ValidationError(problems) from None
 
 
 def _save(player: Player, *fields: str) -> None:

@@ -13,7 +13,8 @@ from django.utils.translation import gettext_lazy as _
 from ratings.admin.tables import LargeTableAdmin, Undeletable
 from ratings.models import Bot, BotVersion, Player, PlayerAlias, Source, User
 from ratings.names import fold
-from ratings.players import announce_player, create_bot
+from ratings.players import create_bot
+from ratings.roster import announce_player, check_player
 
 
 class NewBotForm(forms.ModelForm):
@@ -46,15 +47,10 @@ class NewBotForm(forms.ModelForm):
 
     def _check_player(self, player: Player) -> None:
         try:
-            player.full_clean()
+            check_player(player)
         except ValidationError as error:
-            problems = error.message_dict
-            if problems.keys() & {"handle_key", "handle_skeleton"}:
-                taken = gettext('The handle "%(handle)s" is taken, or looks like one that is.')
-                problems.setdefault("handle", []).append(taken % {"handle": player.handle})
-            for field in ("handle", "name"):
-                for problem in problems.get(field, ()):
-                    self.add_error(field, problem)
+            for field, problems in error.message_dict.items():
+                self.add_error(field if field in self.fields else None, problems)
 
     def _check_source(self, handle: str, source: Source | None) -> None:
         if PlayerAlias.objects.filter(source=source, key=fold(handle)).exists():
@@ -111,7 +107,7 @@ class BotAdmin(Undeletable, LargeTableAdmin):
     ) -> None:
         super().save_related(request, form, formsets, change)
         if change and (form.has_changed() or any(formset.has_changed() for formset in formsets)):
-            announce_player(form.instance.player)
+            announce_player(player=form.instance.player)
 
     @admin.display(description=_("author"))
     def author(self, bot: Bot) -> User | None:

@@ -4,13 +4,17 @@ import json
 
 from django.contrib import admin
 from django.db.models import QuerySet
-from django.http import HttpRequest
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, path, reverse
+from django.utils.decorators import method_decorator
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST
 
+from ratings.admin import correcting
 from ratings.admin.tables import LargeTableAdmin, ReadOnly
-from ratings.models import Match, Participation, Source
+from ratings.models import Correction, CorrectionKind, Match, Participation, Source
 
 
 class ParticipationInline(ReadOnly, admin.TabularInline):
@@ -54,11 +58,13 @@ class MatchAdmin(ReadOnly, LargeTableAdmin):
     search_fields = ("external_id",)
     search_help_text = _("A whole id at the source, such as srv1-000123.")
     inlines = (ParticipationInline,)
+    actions = ("void", "restore")
     fields = (
         ("game", "source", "external_id"),
         ("played_at", "received_at"),
         ("termination", "status", "reason"),
         "report_as_sent",
+        "corrections",
     )
 
     def get_search_results(
@@ -69,6 +75,45 @@ class MatchAdmin(ReadOnly, LargeTableAdmin):
             sources = list(Source.objects.values_list("pk", flat=True))
             queryset = queryset.filter(source__in=sources, external_id=search_term.strip())
         return queryset, False
+
+    def get_urls(self) -> list[URLPattern]:
+        confirm = path(
+            "correct/", self.admin_site.admin_view(self.correct_view), name="ratings_match_correct"
+        )
+        return [confirm, *super().get_urls()]
+
+    @method_decorator(require_POST)
+    def correct_view(self, request: HttpRequest) -> HttpResponse:
+        return correcting.confirm(self, request)
+
+    def has_correct_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("ratings.add_correction")
+
+    @admin.action(description=_("Void the chosen matches …"), permissions=["correct"])
+    def void(self, request: HttpRequest, chosen: QuerySet[Match]) -> HttpResponse | None:
+        return correcting.ask(self, request, CorrectionKind.VOID, chosen)
+
+    @admin.action(description=_("Restore the chosen matches …"), permissions=["correct"])
+    def restore(self, request: HttpRequest, chosen: QuerySet[Match]) -> HttpResponse | None:
+        return correcting.ask(self, request, CorrectionKind.RESTORE, chosen)
+
+    @admin.display(description=_("corrections"))
+    def corrections(self, match: Match) -> SafeString | str:
+        made = Correction.objects.filter(matches__match=match).select_related("made_by")
+        return (
+            format_html_join(
+                mark_safe("<br>"),
+                '<a href="{}">{}</a>',
+                [
+                    (
+                        reverse("admin:ratings_correction_change", args=[correction.pk]),
+                        f"{correction.made_at:%Y-%m-%d %H:%M} UTC: {correction.get_kind_display()}",
+                    )
+                    for correction in made
+                ],
+            )
+            or "-"
+        )
 
     @admin.display(description=_("report as sent"))
     def report_as_sent(self, match: Match) -> SafeString:

@@ -26,7 +26,8 @@ from ratings.models import (
     User,
 )
 from ratings.names import search_key
-from ratings.players import create_bot, rename_player
+from ratings.players import create_bot
+from ratings.roster import rename_player
 from tests.ratings.builders import (
     MONDAY,
     NOW,
@@ -277,7 +278,7 @@ def test_matches_are_filtered(admin_client, brisca, source):
 
 @pytest.mark.parametrize("term", ["PEPA", "epa_4", "triána"])
 def test_player_is_found_by_part_of_handle_or_name(admin_client, brisca, term):
-    rename_player(Player.objects.get(handle="pepa_4"), name="La Pepa de Triana")
+    rename_player(player=Player.objects.get(handle="pepa_4"), name="La Pepa de Triana")
 
     answer = admin_client.get(url(Player, "changelist"), {"q": term})
 
@@ -435,12 +436,12 @@ def test_game_saved_as_it_was_changes_no_version(admin_client, brisca):
 
 INLINES = {
     f"{prefix}-{field}_FORMS": "0"
-    for prefix in ("ratings", "aliases", "versions")
+    for prefix in ("ratings", "aliases", "former_handles", "versions")
     for field in ("TOTAL", "INITIAL")
 }
 
 
-def test_only_the_name_of_a_player_can_be_changed(admin_client, brisca):
+def test_player_page_changes_the_names_and_not_the_status(admin_client, brisca):
     player = Player.objects.get(handle="ana")
     before = Player.objects.values().get(pk=player.pk)
     before |= {"name": "Ana la de Triana", "search_key": search_key("ana", "Ana la de Triana")}
@@ -448,9 +449,7 @@ def test_only_the_name_of_a_player_can_be_changed(admin_client, brisca):
 
     answer = admin_client.post(
         url(Player, "change", player.pk),
-        INLINES
-        | {"name": "Ana la de Triana", "handle": "x", "status": "frozen", "is_bot": "on"}
-        | {"owner": "1"},
+        INLINES | {"name": "Ana la de Triana", "handle": "ana", "status": "frozen", "id": "7"},
     )
 
     assert answer.status_code == 302
@@ -462,7 +461,9 @@ def test_only_the_name_of_a_player_can_be_changed(admin_client, brisca):
 def test_name_that_cannot_be_seen_is_refused(admin_client, brisca):
     player = Player.objects.get(handle="ana")
 
-    answer = admin_client.post(url(Player, "change", player.pk), INLINES | {"name": "an\u202ea"})
+    answer = admin_client.post(
+        url(Player, "change", player.pk), INLINES | {"handle": "ana", "name": "an\u202ea"}
+    )
 
     assert answer.status_code == 200
     assert list(answer.context["adminform"].form.errors) == ["name"]

@@ -4,7 +4,8 @@ from django.db import connection
 
 from ratings.models import Player, PlayerStatus
 from ratings.names import search_key
-from ratings.players import create_bot, create_players, rename_player
+from ratings.players import create_bot, create_players
+from ratings.roster import rename_player
 from tests.ratings.builders import make_source
 
 
@@ -65,7 +66,7 @@ def test_what_no_name_holds_finds_nobody(find, text):
 def test_new_name_is_found_and_the_old_one_not(db):
     bot = create_bot(handle="bot-rayo", name="Rayo")
 
-    rename_player(bot.player, name="Trueno")
+    rename_player(player=bot.player, name="Trueno")
 
     assert [player.name for player in Player.objects.found_by("true")] == ["Trueno"]
     assert list(Player.objects.found_by("bot-rayo")) == [bot.player]
@@ -76,7 +77,7 @@ def test_refused_name_is_not_found(db):
     bot = create_bot(handle="bot-rayo", name="Rayo")
 
     with pytest.raises(ValidationError):
-        rename_player(bot.player, name="tru\u200beno")
+        rename_player(player=bot.player, name="tru\u200beno")
 
     assert not Player.objects.found_by("true").exists()
 

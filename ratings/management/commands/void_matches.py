@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -24,7 +25,9 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("matches", nargs="*", type=int, metavar="MATCH", help="its number")
+        parser.add_argument(
+            "matches", nargs="*", type=match_number, metavar="MATCH", help="its number"
+        )
         parser.add_argument("--source", metavar="NAME", help="matches that this source reported")
         parser.add_argument(
             "--player",
@@ -137,6 +140,12 @@ class Command(BaseCommand):
             answer = ""
         if answer.strip().lower() not in ("y", "yes"):
             raise CommandError("Not confirmed: nothing was changed. --yes goes without asking.")
+
+
+def match_number(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) < 19):
+        raise ArgumentTypeError(f'"{text}" is not the number of a match')
+    return int(text)
 
 
 def find_user(username: str | None) -> User | None:
