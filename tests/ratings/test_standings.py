@@ -301,7 +301,7 @@ def test_page_on_which_a_rank_begins_is_named(brisca):
 
 @pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("seed", "count"), [(0, 1), (1, 7), (2, 60), (3, 160)])
+@pytest.mark.parametrize(("seed", "count"), [(0, 1), (1, 7), (2, 40), (3, 110)])
 def test_board_equals_one_made_by_the_plainest_means(brisca, system, kind, seed, count):
     other = open_game("tute")
     fill_board(brisca, *random_seats(brisca, seed, count))
@@ -318,7 +318,7 @@ def test_board_equals_one_made_by_the_plainest_means(brisca, system, kind, seed,
         assert board.standing(rating) == Standing(
             rank, len(expected), sum(other < number for other in numbers)
         )
-        for window in (1, 2, 5, 8):
+        for window in (1, 4, 5):
             start = max(0, min(place - window // 2, len(expected) - window))
             assert plain(board.around(rating, window)) == expected[start : start + window]
     for width in (1, 10, 100, 333):
