@@ -190,8 +190,10 @@ class _Recorder:
         write: Callable[[GameState, Sequence[NewMatch]], Mapping[int, Outcome]],
     ) -> list[Receipt]:
         """The receipts of the reports; those that are new and sound are written, game by game."""
-        known = find_players(self.source, {p for report in reports for p in report.players})
+        # In this order: where another writer stores one of them in between, its new players are
+        # known here and its id is taken; the other way round they would seem to differ.
         stored = ledger.read_reports(self.source.pk, {report.external_id for report in reports})
+        known = find_players(self.source, {p for report in reports for p in report.players})
         allowed = ledger.read_allowed_games(self.source.pk)
         receipts: dict[int, Receipt] = {}
         accepted: dict[str, int] = {}

@@ -185,7 +185,7 @@ def rerate_from_snapshot(
             rewrite = plan(before.game)
             if rewrite.is_empty:
                 return NOTHING_RERATED
-            run = Rerun(before.game, rewrite)
+            run = Rerun(before.game, rewrite, on_match=on_match)
             for part in _parts(run.changes()):
                 staged.add(part)
         with transaction.atomic():
@@ -194,7 +194,7 @@ def rerate_from_snapshot(
                 return _write_run(state, run, staged)
     with transaction.atomic():
         state = ledger.lock_games([slug])[slug]
-        return rerate(state, plan(state.game))
+        return rerate(state, plan(state.game), on_match=on_match)
 
 
 def _write_run(state: GameState, run: Rerun, staged: ledger.Staged) -> Rerating:

@@ -569,6 +569,35 @@ def test_same_report_raced_to_wait_waits_once(short):
 
 
 @pytest.mark.django_db(transaction=True)
+def test_same_report_stored_while_another_is_looked_up_is_repeated(monkeypatch):
+    """Nobody holds a lock while a report is put aside, and its players are new to both writers."""
+    open_game("brisca")
+    source = make_source()
+    same = duel("ana", "pepa", today(10), external_id="same")
+    recorder = recording._Recorder(source, NOW, None, True, True)
+
+    for number, look in enumerate(["find_players", "ledger.read_reports"]):
+        where, _, name = look.rpartition(".")
+        room = getattr(recording, where) if where else recording
+        real = getattr(room, name)
+        stored = []
+
+        def looking(*args, real=real, stored=stored, same=same, **kwargs):
+            found = real(*args, **kwargs)
+            if not stored:
+                stored.append(None)
+                stored.extend(elsewhere(lambda: put_aside(same, source=source)))
+            return found
+
+        with monkeypatch.context() as hooked:
+            hooked.setattr(room, name, looking)
+            [receipt] = recording._try_again(lambda same=same: recorder.put_aside([same]))
+
+        assert receipt == Receipt(Answer.REPEATED, stored[1])
+        same = duel(f"ana-{number}", f"pepa-{number}", today(10), external_id=f"same-{number}")
+
+
+@pytest.mark.django_db(transaction=True)
 def test_same_id_raced_between_a_waiting_and_a_recorded_match_is_one_of_them(short):
     """In two games, one of whose locks is held: one writer stores it aside, one in history."""
     games, source = [open_game("brisca"), open_game("tute")], make_source()
@@ -845,6 +874,20 @@ def test_rerating_of_nothing_does_nothing(brisca, source, plan):
 
     assert (done.outcomes, done.rerated) == (under_lock.outcomes, under_lock.rerated) == ({}, 0)
     assert version_of(brisca) == version
+
+
+def test_rerating_from_a_snapshot_can_be_watched_match_by_match(brisca, source):
+    evening(source)
+    put_aside(duel("ana", "pepa", today(12, 30)), source=source)
+    seen = []
+
+    done = history.rerate_from_snapshot(
+        "brisca", plan_waiting, on_match=lambda: seen.append(waiting())
+    )
+
+    assert done.rerated == 3
+    assert len(seen) == 3 + 1
+    assert all(seen)  # all of it before anything is written
 
 
 def test_rerating_leaves_no_table_behind(brisca, source):
