@@ -44,7 +44,10 @@ from ratings.models.handle import (
 from ratings.names import clean_player_id, fold, skeleton
 
 DELETED = "deleted"
-"""What the handle of an anonymised player begins with, and what stands for his name."""
+"""What the handle of an anonymised player begins with."""
+
+DELETED_NAME = "deleted player"
+"""What stands for his name; pages show `Player.display_name`, which is translated."""
 
 NAME_FIELDS = ("handle", "handle_key", "handle_skeleton", "name", "search_key")
 
@@ -97,7 +100,7 @@ def anonymise_player(*, player: Player) -> None:
     with _changing(player) as (current, states):
         _forget(current)
         current.handle = _handle_of_nobody(current)
-        current.name = DELETED
+        current.name = DELETED_NAME
         current.status = PlayerStatus.ANONYMISED
         current.owner = None
         check_player(current)
@@ -265,7 +268,7 @@ def _forget(player: Player) -> None:
     # The admin's log calls what was changed by its name.
     types = ContentType.objects.get_for_models(Player, Bot).values()
     LogEntry.objects.filter(content_type__in=types, object_id=str(player.pk)).update(
-        object_repr=DELETED, change_message=""
+        object_repr=DELETED_NAME, change_message=""
     )
 
 
