@@ -8,17 +8,25 @@ the number at which the running sum passes it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from django.db import connection, models
+from django.db.models import OuterRef, Subquery
+from django.db.models.functions import JSONObject
 from django.utils.translation import pgettext_lazy
 
 from ratings.ledger import LONGEST_WALK
-from ratings.models import Game, Rating, System
+from ratings.models import Game, Participation, Rating, System
+from ratings.systems import decay
+from ratings.systems.openskill import displayed_rating
 
 PAGE_SIZE = 50
+ROWS_AT_A_TIME = 1_000
+GREATEST_NUMBER = 2**31 - 1
+"""The greatest that a shown number can be: where a board begins."""
 
 
 class Kind(models.TextChoices):
@@ -31,11 +39,16 @@ class Kind(models.TextChoices):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of a board. `rating.player` is loaded."""
+    """A line of a board. `rating.player` is loaded.
+
+    `change` is exact: since the moment that the board was asked about, and None for a player who
+    had no rating then, or where it was asked about none.
+    """
 
     rank: int
     shown: int
     rating: Rating
+    change: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +91,69 @@ class Bin:
     end: int
     count: int
 
+    @property
+    def last(self) -> int:
+        """The last whole number inside."""
+        return self.end - 1
+
+
+class Number(NamedTuple):
+    """How many show a whole number, and how many stand above it."""
+
+    shown: int
+    count: int
+    above: int
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """How many players of a board show which number, the highest first: every rank at once."""
+
+    numbers: Sequence[Number]
+
+    @property
+    def listed(self) -> int:
+        return self.numbers[-1].above + self.numbers[-1].count if self.numbers else 0
+
+    def standing_at(self, shown: int) -> Standing:
+        """Where whoever shows this number stands, or would."""
+        here = next((number for number in self.numbers if number.shown <= shown), None)
+        if here is None:
+            return Standing(self.listed + 1, self.listed, 0)
+        through = here.above + (here.count if here.shown == shown else 0)
+        return Standing(here.above + 1, self.listed, self.listed - through)
+
+    def number_at(self, place: int) -> Number:
+        """The number that the player at a place shows, counted from 0 without regard to ties."""
+        return next(number for number in self.numbers if number.above + number.count > place)
+
+    def distribution(self, width: int) -> list[Bin]:
+        """How many players stand where, in steps of `width`; without gaps, lowest first."""
+        if not self.numbers:
+            return []
+        counted: dict[int, int] = {}
+        for number in self.numbers:
+            step = number.shown // width
+            counted[step] = counted.get(step, 0) + number.count
+        return [
+            Bin(step * width, (step + 1) * width, counted.get(step, 0))
+            for step in range(min(counted), max(counted) + 1)
+        ]
+
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """The listed players of one game, by one system, of one kind."""
+    """The listed players of one game, by one system, of one kind.
+
+    With `since`, its rows know how far their numbers moved since that moment; the game's state
+    is needed then.
+    """
 
     game: Game
     system: str = System.ELO
     kind: str = Kind.EVERYONE
     page_size: int = PAGE_SIZE
+    since: datetime | None = None
 
     def lists(self, rating: Rating) -> bool:
         """Whether the board shows this rating of its game."""
@@ -98,34 +165,47 @@ class Board:
         [(count,)] = self._fetch(f"SELECT coalesce(sum(count), 0)::bigint FROM {self._counts}")
         return int(count)
 
-    def page(self, number: int = 1) -> Page:
+    def census(self) -> Census:
+        """How many show which number. One query, of a few thousand rows at most."""
+        return Census(
+            [
+                Number(*row)
+                for row in self._fetch(
+                    f"""
+                    SELECT shown, sum(count)::bigint,
+                           (sum(sum(count)) OVER (ORDER BY shown DESC) - sum(count))::bigint
+                      FROM {self._counts} GROUP BY shown ORDER BY shown DESC
+                    """
+                )
+            ]
+        )
+
+    def page(self, number: int = 1, census: Census | None = None) -> Page:
         """A page of the board; beyond either end, the nearest there is.
 
-        Three queries, and one more inside a great tie.
+        Three queries, and one more inside a great tie; one less for whoever has the census.
         """
-        found = self._fetch(
-            f"""
-            WITH numbers AS (
-                SELECT shown, sum(count)::bigint AS count,
-                       (sum(sum(count)) OVER (ORDER BY shown DESC))::bigint AS through
-                  FROM {self._counts} GROUP BY shown),
-            total AS (SELECT max(through) AS listed FROM numbers),
-            wanted AS (
-                SELECT listed, GREATEST(0, LEAST(%(first)s, (listed - 1) / %(size)s * %(size)s))
-                       AS first FROM total)
-            SELECT listed, first::bigint, shown, count, through - count
-              FROM wanted JOIN numbers ON through > first
-             ORDER BY shown DESC LIMIT 1
-            """,
-            first=(max(1, number) - 1) * self.page_size,
-            size=self.page_size,
-        )
+        first = (max(1, number) - 1) * self.page_size
+        found = self._find(first) if census is None else self._find_in(census, first)
         if not found:
             return Page([], 1, 1, 0)
         [(listed, first, shown, count, above)] = found
         players = self._players_from(shown, first - above, count)
         rows = self._with_ranks(players, first, above)
         return Page(rows, first // self.page_size + 1, -(-listed // self.page_size), listed)
+
+    def walk(self, most: int) -> Iterator[Row]:
+        """The first rows of the board, read by the thousand, each from where the last ended."""
+        here = (GREATEST_NUMBER, float("inf"), 0)
+        last: Row | None = None
+        for first in range(0, most, ROWS_AT_A_TIME):
+            players = self._players_after(here, min(ROWS_AT_A_TIME, most - first))
+            if not players:
+                return
+            for row in self._with_ranks(players, first, 0, last):
+                last = row
+                yield row
+            here = (last.shown, self.exact(last.rating), last.rating.player_id + 1)
 
     def ranks(self) -> dict[int, int]:
         """The rank at each number that somebody on the board shows. One query."""
@@ -159,18 +239,22 @@ class Board:
         )
         return Standing(above + 1, listed, below)
 
-    def around(self, rating: Rating, window: int = 5) -> list[Row]:
+    def around(self, rating: Rating, window: int = 5, census: Census | None = None) -> list[Row]:
         """So many neighbours of a listed player, himself among them, in the middle if can be.
 
         At either end of the board the window stops there and still is full. Empty for a rating
-        that the board does not list. Three queries.
+        that the board does not list. Three queries; one less for whoever has the census.
         """
         if not self.lists(rating):
             return []
         here = (self.shown(rating), self.exact(rating), rating.player_id)
         rows = self._load(self._players_near(here, window))
-        ranks = self._ranks({self.shown(row) for row in rows})
-        return [Row(ranks[self.shown(row)], self.shown(row), row) for row in rows]
+        numbers = {self.shown(row) for row in rows}
+        if census is None:
+            ranks = self._ranks(numbers)
+        else:
+            ranks = {number: census.standing_at(number).rank for number in numbers}
+        return [self._row(ranks[self.shown(row)], row) for row in rows]
 
     def page_of(self, rank: int) -> int:
         """The number of the page on which a rank begins."""
@@ -178,22 +262,7 @@ class Board:
 
     def distribution(self, width: int) -> list[Bin]:
         """How many players stand where, in steps of `width`; without gaps, lowest first."""
-        counted = {
-            int(step): int(count)
-            for step, count in self._fetch(
-                f"""
-                SELECT floor(shown / %(width)s::numeric)::int AS step, sum(count)
-                  FROM {self._counts} GROUP BY step
-                """,
-                width=width,
-            )
-        }
-        if not counted:
-            return []
-        return [
-            Bin(step * width, (step + 1) * width, counted.get(step, 0))
-            for step in range(min(counted), max(counted) + 1)
-        ]
+        return self.census().distribution(width)
 
     def shown(self, rating: Rating) -> int:
         """The whole number that the board shows of a rating."""
@@ -204,6 +273,24 @@ class Board:
         """The rating as it is stored, by which ties are ordered."""
         value: float = getattr(rating, self._exact)
         return value
+
+    def _row(self, rank: int, rating: Rating) -> Row:
+        then = self._then(rating)
+        change = None if then is None else self.exact(rating) - then
+        return Row(rank, self.shown(rating), rating, change)
+
+    def _then(self, rating: Rating) -> float | None:
+        """What the board's number was at `since`, the decay up to it included."""
+        if self.since is None or rating.past is None:
+            return None
+        if self.system == System.ELO:
+            return float(rating.past["elo"])
+        sigma = decay.sigma_at(
+            float(rating.past["sigma"]),
+            datetime.fromisoformat(rating.past["played_at"]),
+            min(self.since, self.game.state.decayed_to),
+        )
+        return displayed_rating(float(rating.past["mu"]), sigma)
 
     # Queries. Names of columns come from the two systems, never from a request.
 
@@ -246,6 +333,36 @@ class Board:
     @property
     def _up(self) -> str:
         return f"{self._shown}, {self._exact}, player_id DESC"
+
+    def _find(self, first: int) -> list[tuple[Any, ...]]:
+        """How many are listed, and of the page that begins at `first`, or of the last: where it
+        begins, the number shown there, how many show it, and how many stand above it.
+        """
+        return self._fetch(
+            f"""
+            WITH numbers AS (
+                SELECT shown, sum(count)::bigint AS count,
+                       (sum(sum(count)) OVER (ORDER BY shown DESC))::bigint AS through
+                  FROM {self._counts} GROUP BY shown),
+            total AS (SELECT max(through) AS listed FROM numbers),
+            wanted AS (
+                SELECT listed, GREATEST(0, LEAST(%(first)s, (listed - 1) / %(size)s * %(size)s))
+                       AS first FROM total)
+            SELECT listed, first::bigint, shown, count, through - count
+              FROM wanted JOIN numbers ON through > first
+             ORDER BY shown DESC LIMIT 1
+            """,
+            first=first,
+            size=self.page_size,
+        )
+
+    def _find_in(self, census: Census, first: int) -> list[tuple[Any, ...]]:
+        """The same from the census."""
+        listed = census.listed
+        if not listed:
+            return []
+        first = min(first, (listed - 1) // self.page_size * self.page_size)
+        return [(listed, first, *census.number_at(first))]
 
     def _players_from(self, shown: int, skip: int, count: int) -> list[int]:
         """Player ids of a page that begins `skip` places into the `count` of one number.
@@ -343,23 +460,31 @@ class Board:
     def _load(self, players: Sequence[int]) -> list[Rating]:
         """The ratings of these players, in their order, with the players."""
         found = Rating.objects.filter(game=self.game, player_id__in=players)
+        if self.since is not None:
+            found = found.annotate(past=_last_rated_before(self.since))
         by_player: Mapping[int, Rating] = {
             rating.player_id: rating for rating in found.select_related("player")
         }
         return [by_player[player] for player in players]
 
-    def _with_ranks(self, players: Sequence[int], first: int, above: int) -> list[Row]:
-        """Rows of consecutive players, of whom `first` stand before and `above` above them."""
+    def _with_ranks(
+        self, players: Sequence[int], first: int, above: int, last: Row | None = None
+    ) -> list[Row]:
+        """Rows of consecutive players, of whom `first` stand before and `above` above them.
+
+        `last` is the row just before, where that is known: a tie goes on from it.
+        """
         rows: list[Row] = []
         for place, rating in enumerate(self._load(players), start=first):
             shown = self.shown(rating)
-            if not rows:
+            before = rows[-1] if rows else last
+            if before is None:
                 rank = above + 1
-            elif shown == rows[-1].shown:
-                rank = rows[-1].rank
+            elif shown == before.shown:
+                rank = before.rank
             else:
                 rank = place + 1
-            rows.append(Row(rank, shown, rating))
+            rows.append(self._row(rank, rating))
         return rows
 
     def _ranks(self, numbers: set[int]) -> dict[int, int]:
@@ -374,6 +499,21 @@ class Board:
             numbers=sorted(numbers),
         )
         return dict(found)
+
+
+def _last_rated_before(moment: datetime) -> Subquery:
+    """Of each rating, the skill that the last rated match before a moment left; null for none.
+
+    One step into the ledger's index for each row. As JSON, which holds every double in full.
+    """
+    matches = Participation.objects.filter(
+        player=OuterRef("player"),
+        game=OuterRef("game"),
+        played_at__lt=moment,
+        elo_after__isnull=False,
+    )
+    skill = JSONObject(elo="elo_after", mu="mu_after", sigma="sigma_after", played_at="played_at")
+    return Subquery(matches.order_by("-played_at", "-match").values_list(skill)[:1])
 
 
 def standings_of(ratings: Collection[Rating]) -> dict[tuple[int, str], Standing]:

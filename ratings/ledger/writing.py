@@ -27,6 +27,8 @@ from ratings.systems.engine import engine
 from ratings.systems.openskill import displayed_rating
 from ratings.systems.replay import Outcome, PlayedMatch, Standing
 
+MANY_MATCHES = 500
+
 CHANNEL = "naiply"
 """NOTIFY channel; the payload is `<game slug> <version>`, delivered at commit."""
 
@@ -76,6 +78,11 @@ def insert_matches(game: Game, new: Sequence[NewMatch], outcomes: Mapping[int, O
             for stored in new
         ),
     )
+    if len(new) >= MANY_MATCHES:
+        # Foreign keys are checked at commit, by the plan of the connection's first such check.
+        # Made while the tables were small, it would read all of them for each of these rows.
+        with connection.cursor() as cursor:
+            cursor.execute("DISCARD PLANS")
 
 
 def _insert_participations(
@@ -400,7 +407,7 @@ def announce(state: GameState, *, is_rewrite: bool = False) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE ratings_gamestate SET version = %s, rewrites = %s, decayed_to = %s,"
-            " engine = %s WHERE game_id = %s",
+            " engine = %s, changed_at = clock_timestamp() WHERE game_id = %s",
             [state.version, state.rewrites, state.decayed_to, state.engine, state.game_id],
         )
         cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, f"{state.game.slug} {state.version}"])

@@ -150,6 +150,7 @@ class GameState(models.Model):
     """The row that every writer of a game locks first; there is one writer per game.
 
     `version` grows by one with each committed change that a reader could see.
+    `changed_at` is when it last did; null before the first time.
     `rewrites` counts those changes that touched what was history already.
     `decayed_to` is a Monday 00:00 UTC that only grows: what `Rating.sigma` is projected to.
     `engine` names the rules and the maths library that computed the stored numbers.
@@ -159,6 +160,7 @@ class GameState(models.Model):
         Game, on_delete=models.PROTECT, primary_key=True, related_name="state"
     )
     version = models.PositiveBigIntegerField(_("version"), default=0)
+    changed_at = models.DateTimeField(_("changed at"), null=True, editable=False)
     rewrites = models.PositiveBigIntegerField(_("rewrites"), default=0)
     decayed_to = models.DateTimeField(_("decayed to"), default=current_monday)
     engine = models.CharField(_("engine"), max_length=64, blank=True)
