@@ -1,4 +1,4 @@
-"""The geometry of the history chart: numbers in, coordinates out, as strings no language touches.
+"""The geometry of the charts: numbers in, coordinates out, as strings no language touches.
 
 Widths are in per cent of the chart, so that it fits any screen without its letters shrinking;
 heights are in pixels. A rating holds until the next match changes it, so the line goes in steps.
@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import pairwise
 from math import ceil, floor, log10
+
+from ratings.standings import Bin, Census
 
 MOST_POINTS = 500
 
@@ -164,7 +166,7 @@ def grid(lowest: float, highest: float) -> list[int]:
 
 def _round_step(least: float) -> int:
     """The least of 1, 2, 5, 10, 20, 50 ... that is not below."""
-    power = 10 ** max(0, floor(log10(least)))
+    power = 10 ** max(0, floor(log10(least))) if least > 1 else 1
     return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= least)
 
 
@@ -237,3 +239,89 @@ def _marks(marks: Sequence[tuple[str, datetime]], scale: _Scale) -> list[Mark]:
 
 def _number(value: float) -> str:
     return f"{value:.1f}"
+
+
+# How many players stand where. Bars are drawn on a field of its own, as wide as FIELD.
+
+HISTOGRAM_TOP = 12.0
+HISTOGRAM_HEIGHT = 160.0
+MOST_BINS = 40
+FEWEST_BINS = 12
+"""So many have room at least, or one player would be a wall across the chart."""
+BAR = 0.86
+"""The share of its room that a bar fills."""
+LOWEST_BAR = 2.0
+"""In pixels: a single player is still seen beside ten thousand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A number on the axis of ratings, under the place where it stands."""
+
+    value: int
+    x: str
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """`bars` and `marked_bar` are paths on the field: one path for all costs a page the least.
+
+    `mark` is the place of the number that was asked about; empty where none was.
+    """
+
+    bins: Sequence[Bin]
+    width: int
+    bars: str
+    marked_bar: str
+    mark: str
+    lines: Sequence[Line]
+    ticks: Sequence[Tick]
+
+    @property
+    def fullest(self) -> Bin:
+        return max(self.bins, key=lambda bin: bin.count)
+
+
+def draw_histogram(census: Census, marked: int | None = None) -> Histogram | None:
+    """How many players stand where, and the place of the number `marked`; None of an empty board.
+
+    Across as far as the board's numbers go, in steps of a round width.
+    """
+    if not census.numbers:
+        return None
+    lowest, highest = census.numbers[-1].shown, census.numbers[0].shown
+    width = _round_step((highest - lowest + 1) / (MOST_BINS - 1))
+    bins = census.distribution(width)
+    spare = max(0, FEWEST_BINS - len(bins))
+    begin = bins[0].start - spare // 2 * width
+    end = bins[-1].end + (spare - spare // 2) * width
+    most = max(bin.count for bin in bins)
+
+    def share(value: float) -> float:
+        return (value - begin) / (end - begin)
+
+    def x(value: float) -> str:
+        return _number(LEFT + share(value) * (RIGHT - LEFT))
+
+    def y(count: float) -> str:
+        return _number(HISTOGRAM_TOP + (1 - count / most) * HISTOGRAM_HEIGHT)
+
+    def bar(bin: Bin) -> str:
+        room = FIELD * width / (end - begin)
+        left = FIELD * share(bin.start) + room * (1 - BAR) / 2
+        height = max(LOWEST_BAR, bin.count / most * HISTOGRAM_HEIGHT)
+        base = f"{HISTOGRAM_HEIGHT:.0f}"
+        return f"M{_number(left)} {base}v-{_number(height)}h{_number(room * BAR)}V{base}z"
+
+    filled = [bin for bin in bins if bin.count]
+    return Histogram(
+        bins=bins,
+        width=width,
+        bars="".join(bar(bin) for bin in filled),
+        marked_bar="".join(
+            bar(bin) for bin in filled if marked is not None and bin.start <= marked < bin.end
+        ),
+        mark="" if marked is None else x(marked + 0.5),
+        lines=[Line(count, y(count)) for count in grid(0, most)],
+        ticks=[Tick(value, x(value)) for value in reversed(grid(begin, end))],
+    )

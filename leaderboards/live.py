@@ -17,6 +17,7 @@ from django.utils.cache import get_conditional_response, patch_cache_control, pa
 from django.utils.translation import get_language
 
 from leaderboards.shell import Shell
+from leaderboards.themes import read_theme
 
 
 def is_part(request: HttpRequest) -> bool:
@@ -63,7 +64,8 @@ def answer(
 def _set_caching(response: HttpResponse, *, is_part: bool) -> None:
     # One URL answers with the page and with its part, and both depend on these headers. A part
     # is kept nowhere, so that going back can never show it alone.
-    patch_vary_headers(response, ["HX-Request", "HX-History-Restore-Request"])
+    # A page has its reader's theme, which is in a cookie.
+    patch_vary_headers(response, ["HX-Request", "HX-History-Restore-Request", "Cookie"])
     if is_part:
         patch_cache_control(response, no_store=True)
     else:
@@ -75,12 +77,13 @@ def page_etag(
 ) -> str:
     """Names the whole page that a reader gets at that moment (default: now).
 
-    It follows from `facts` and from the release, the language, the address, the day (UTC) and
-    what stands around every page.
+    It follows from `facts` and from the release, the language, the theme, the address, the day
+    (UTC) and what stands around every page.
     """
     around_it = (
         release(),
         get_language(),
+        read_theme(request),
         request.path,
         (at or datetime.now(UTC)).date(),
         shell.is_demo,

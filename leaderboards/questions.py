@@ -11,10 +11,13 @@ from django.http import QueryDict
 from django.urls import reverse
 
 from ratings.models import Game, System
-from ratings.names import LONGEST_HANDLE
+from ratings.names import LONGEST_HANDLE, LONGEST_NAME
 from ratings.standings import Kind
 
 LAST_PAGE = 1_000_000
+LAST_RANK = 100_000_000
+# What decoding makes of bytes that are no text: nobody is called so.
+NO_LETTER = "\ufffd"
 
 
 class BoardForm(forms.Form):
@@ -22,26 +25,48 @@ class BoardForm(forms.Form):
 
     system = forms.ChoiceField(choices=System, required=False)
     kind = forms.ChoiceField(choices=Kind, required=False)
-    page = forms.IntegerField(min_value=1, max_value=LAST_PAGE, required=False)
+    q = forms.CharField(max_length=LONGEST_NAME, required=False)
     around = forms.CharField(max_length=LONGEST_HANDLE, required=False)
+    rank = forms.IntegerField(min_value=1, max_value=LAST_RANK, required=False)
+    page = forms.IntegerField(min_value=1, max_value=LAST_PAGE, required=False)
     v = forms.IntegerField(min_value=0, required=False)
+
+    def clean_q(self) -> str:
+        text: str = self.cleaned_data["q"]
+        return text.replace(NO_LETTER, "").strip()
 
 
 @dataclass(frozen=True, slots=True)
 class BoardQuestion:
-    """Which part of which board is asked for. `around` is a handle: the players next to it."""
+    """Which part of which board is asked for.
+
+    By `search`, a part of a name; by `around`, the handle of a player amid his neighbours; by
+    `rank`, the page that holds it; or by `page`. Only one of them at a time.
+    """
 
     game: Game
     system: str = System.ELO.value
     kind: str = Kind.EVERYONE.value
-    page: int = 1
+    search: str = ""
     around: str = ""
+    rank: int | None = None
+    page: int = 1
 
     def url(self, **changes: Any) -> str:
         """The one URL of this question, or of the one that differs from it so."""
         asked = replace(self, **changes)
         path = reverse("leaderboards:board", args=[asked.game.slug])
         query = asked.query()
+        return f"{path}?{query}" if query else path
+
+    def place_url(self, **place: Any) -> str:
+        """The same board at another place: at its top, or where `place` says."""
+        return self.url(**({"search": "", "around": "", "rank": None, "page": 1} | place))
+
+    def csv_url(self) -> str:
+        """The whole board as a file."""
+        path = reverse("board-csv", args=[self.game.slug])
+        query = BoardQuestion(self.game, self.system, self.kind).query()
         return f"{path}?{query}" if query else path
 
     def live_url(self, version: int) -> str:
@@ -56,7 +81,9 @@ class BoardQuestion:
                 for name, value, default in (
                     ("system", self.system, System.ELO),
                     ("kind", self.kind, Kind.EVERYONE),
+                    ("q", self.search, ""),
                     ("around", self.around, ""),
+                    ("rank", self.rank, None),
                     ("page", self.page, 1),
                 )
                 if value != default
@@ -70,6 +97,9 @@ def read_board_question(game: Game, query: QueryDict) -> tuple[BoardQuestion, in
     form.is_valid()
     cleaned = {name: value for name, value in form.cleaned_data.items() if value not in ("", None)}
     version = cleaned.pop("v", None)
-    if "around" in cleaned:
-        cleaned.pop("page", None)
+    if "q" in cleaned:
+        cleaned["search"] = cleaned.pop("q")
+    places = [name for name in ("search", "around", "rank", "page") if name in cleaned]
+    for name in places[1:]:
+        del cleaned[name]
     return BoardQuestion(game, **cleaned), version

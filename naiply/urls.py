@@ -6,6 +6,8 @@ from django.urls import include, path, re_path
 
 from leaderboards.views import crawlers
 from leaderboards.views.download import download
+from leaderboards.views.sheet import board_csv
+from leaderboards.views.theme import theme
 from naiply.health import readyz
 
 urlpatterns = [
@@ -18,6 +20,8 @@ urlpatterns = [
         name="sitemap-file",
     ),
     path("downloads/<slug:slug>.jsonl.gz", download, name="download"),
+    path("leaderboards/<slug:slug>.csv", board_csv, name="board-csv"),
+    path("theme", theme, name="theme"),
     path(".well-known/security.txt", crawlers.security, name="security"),
     *i18n_patterns(
         path("admin/", admin.site.urls),

@@ -11,6 +11,8 @@ from django.http import HttpRequest
 from django.urls import reverse, translate_url
 from django.utils.translation import get_language, override
 
+from leaderboards.themes import Theme, read_theme
+
 register = template.Library()
 
 GAME_CARDS = frozenset({"brisca", "tute", "cinquillo", "tute-subastado", "siete-y-media"})
@@ -59,10 +61,36 @@ def absolute(context: template.Context, url: str) -> str:
     return request.build_absolute_uri(url)
 
 
+@register.simple_tag(takes_context=True)
+def theme(context: template.Context) -> str:
+    """light or dark; empty where the system decides."""
+    chosen = _theme(context)
+    return "" if chosen == Theme.SYSTEM else chosen.value
+
+
+@register.simple_tag(takes_context=True)
+def theme_choices(context: template.Context) -> list[tuple[str, str, bool]]:
+    """Value and label of each theme, and whether it is the reader's."""
+    chosen = _theme(context)
+    return [(value, label, value == chosen) for value, label in Theme.choices]
+
+
+def _theme(context: template.Context) -> Theme:
+    request: HttpRequest | None = context.get("request")
+    return Theme.SYSTEM if request is None else read_theme(request)
+
+
 @register.simple_tag
 def question_url(question: Any, **changes: Any) -> str:
     """The URL of a board's question with some of it changed."""
     url: str = question.url(**changes)
+    return url
+
+
+@register.simple_tag
+def place_url(question: Any, **place: Any) -> str:
+    """The URL of the same board at another place."""
+    url: str = question.place_url(**place)
     return url
 
 

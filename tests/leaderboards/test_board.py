@@ -19,13 +19,18 @@ HTMX = {"HX-Request": "true"}
 
 
 def rows(response):
-    return parse(response).rows()
+    return board_of(response).rows()
+
+
+def board_of(response):
+    """The board alone, without the distribution below it."""
+    return parse(response).one("section", id="board")
 
 
 def ranks_and_names(response):
     return [
         (row.all("td")[0].text, row.one("bdi").text)
-        for row in parse(response).one("tbody").all("tr")
+        for row in board_of(response).one("tbody").all("tr")
     ]
 
 
@@ -40,9 +45,9 @@ def test_board_lists_rank_name_rating_and_record(client, brisca, source):
 
     assert response.status_code == 200
     assert rows(response) == [
-        ["1", "ana provisional", "1,215", "2", "1–1–0", "6 Jul 2026"],
-        ["2", "quin provisional", "1,201", "1", "0–1–0", "6 Jul 2026"],
-        ["3", "pepe provisional", "1,184", "1", "0–0–1", "6 Jul 2026"],
+        ["1", "ana provisional", "1,215", "0 no change", "2", "1–1–0", "6 Jul 2026"],
+        ["2", "quin provisional", "1,201", "0 no change", "1", "0–1–0", "6 Jul 2026"],
+        ["3", "pepe provisional", "1,184", "0 no change", "1", "0–0–1", "6 Jul 2026"],
     ]
     assert parse(response).one("caption").text == "3 players"
 
@@ -90,7 +95,8 @@ def test_person_and_bot_are_marked_with_words(client, brisca, source):
     create_bot(handle="bot-rayo", name="bot-rayo", source=source)
     record(duel("bot-rayo", "ana"), source=source)
 
-    marks = [svg.attributes["aria-label"] for svg in parse(client.get(URL)).all("svg", role="img")]
+    board = board_of(client.get(URL))
+    marks = [svg.attributes["aria-label"] for svg in board.all("svg", role="img")]
 
     assert marks == ["bot", "person"]
 
@@ -162,7 +168,7 @@ def test_around_shows_the_neighbours_and_marks_the_player(client, sixty_players)
     response = client.get(URL, {"around": "k-29"})
 
     page = parse(response)
-    assert len(page.rows()) == 11
+    assert len(rows(response)) == 11
     assert page.one("caption").text == "The players around k-29"
     [sought] = page.all("tr", class_="is-sought")
     assert sought.one("bdi").text == "k-29"
@@ -185,7 +191,7 @@ def test_around_nobody_of_this_board_shows_the_top_and_says_so(client, brisca, s
     response = client.get(URL, {"around": handle, "kind": "people"})
 
     page = parse(response)
-    assert [row[1] for row in page.rows()] == ["ana provisional"]
+    assert [row[1] for row in rows(response)] == ["ana provisional"]
     assert "Nobody with that handle is on this board." in page.text
     assert handle not in page.text
 
