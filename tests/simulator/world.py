@@ -6,7 +6,7 @@ import random
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -93,7 +93,7 @@ class World:
         self.lately: deque[str] = deque(maxlen=12)
         self.sent: list[tuple[Source, Report]] = []
         self.receipts: Sequence[Any] = ()
-        self.most_rerated = self.choice.choice([3, 10, 40])
+        self.most_rerated = self.choice.choice([3, 3, 10, 40])
         Game.objects.update(idle_days=60)
         GameState.objects.update(decayed_to=MONDAY)
         self.model = Model(
@@ -283,15 +283,15 @@ class World:
         reports = [again, *([report] if self.choice.random() < 0.3 else [])]
         return self._record(source, reports)
 
-    def _record(self, source: Source, reports: list[Report]) -> Deed:
+    def _record(self, source: Source, reports: list[Report], *, is_busy: bool = False) -> Deed:
         now = self.now
         max_age = timedelta(days=30) if self.choice.random() < 0.3 else None
         may_create = self.choice.random() > 0.05
-        may_wait = self.choice.random() < 0.8
+        may_wait = is_busy or self.choice.random() < 0.8
         if self.choice.random() < 0.05:
             reports = [*reports, self.choice.choice(reports)]
         slugs = {report.game for report in reports} & set(SHAPES)
-        is_busy = may_wait and bool(slugs) and self.choice.random() < 0.2
+        is_busy = is_busy or (may_wait and bool(slugs) and self.choice.random() < 0.2)
         blocked = [self.choice.choice(sorted(slugs))] if is_busy else []
 
         def do() -> Any:
@@ -404,8 +404,13 @@ class World:
     # Folding and re-rating
 
     def _fold(self) -> Deed:
-        game = self._game()
-        meanwhile = self._meanwhile()
+        """Of a game where something waits, if there is one; sometimes sees to it that there is."""
+        with_waiting = [game for game in self.model.games.values() if game.waiting()]
+        game = self.choice.choice(with_waiting or [*self.model.games.values()])
+        if self.choice.random() < 0.4:
+            ages = [timedelta(seconds=9), timedelta(days=1), timedelta(days=9)]
+            self._do(self._record(*self._duels(game, ages), is_busy=True))
+        meanwhile = self._meanwhile(game)
         waiting = {match.id for match in game.waiting()}
 
         def tell(folded: int) -> None:
@@ -431,7 +436,7 @@ class World:
         """As `fold` does it, with matches to be voided; the site has no such call yet."""
         game = self._game()
         ids = self._ids(game, self.choice.choice([1, 4]), lambda match: not match.waits)
-        meanwhile = self._meanwhile()
+        meanwhile = self._meanwhile(game)
 
         def plan(of: Game) -> history.Rewrite:
             return history.Rewrite(edited=history.void(ids).edits(of))
@@ -448,12 +453,28 @@ class World:
             tell,
         )
 
-    def _meanwhile(self) -> Deed | None:
-        """What another writer does between a snapshot and the lock."""
-        if self.choice.random() < 0.5:
+    def _meanwhile(self, game: ModelGame) -> Deed | None:
+        """What another writer does between a snapshot of the game and its lock."""
+        if self.choice.random() < 0.3:
             return None
-        kinds = [self._report, self._report, self._void, self._restore, self._correct, self._decay]
-        return self.choice.choice(kinds)()
+        kinds = [self._report, self._void, self._restore, self._correct, self._decay]
+        is_append = self.choice.random() < 0.5
+        return self._append(game) if is_append else self.choice.choice(kinds)()
+
+    def _append(self, game: ModelGame) -> Deed:
+        """A match that has just been played."""
+        return self._record(*self._duels(game, [timedelta(0)]))
+
+    def _duels(self, game: ModelGame, ages: Sequence[timedelta]) -> tuple[Source, list[Report]]:
+        """Matches of two, played so long ago."""
+        source = self.choice.choice(self.sources)
+        reports = []
+        for age in ages:
+            report = self._a_report(source)
+            teams = tuple(self._team([player]) for player in report.players[:2])
+            at = self.now - age
+            reports.append(replace(report, game=game.slug, teams=teams, played_at=at))
+        return source, reports
 
     def _with(self, meanwhile: Deed | None, job: Callable[[], Any]) -> Any:
         """Does the job, and the other deed on another connection before the job has its lock."""
