@@ -928,3 +928,29 @@ def test_news_of_a_change_comes_with_its_commit_and_never_after_a_rollback():
 
     assert held_back == []
     assert news == ["brisca 1", "tute 1", "brisca 2"]
+
+
+def test_many_matches_are_checked_by_index_however_small_the_tables_were(source):
+    """After some checks of a foreign key their plan is kept: one that reads a table of one page."""
+    with connection.cursor() as cursor:
+        for _ in range(10):
+            record(duel("ana", "pepa_4"), source=source)
+            cursor.execute("ANALYZE ratings_match, ratings_player")
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+            cursor.execute("SET CONSTRAINTS ALL DEFERRED")
+        before = sequential_scans(cursor)
+
+        record(*[duel(f"p{number}", f"q{number}") for number in range(600)], source=source)
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+
+        assert sequential_scans(cursor) - before < 10
+
+
+def sequential_scans(cursor):
+    """How often this transaction has read the matches or the players from end to end."""
+    cursor.execute(
+        "SELECT sum(seq_scan) FROM pg_stat_xact_user_tables"
+        " WHERE relname IN ('ratings_match', 'ratings_player')"
+    )
+    [count] = cursor.fetchone()
+    return count
