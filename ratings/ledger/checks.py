@@ -34,8 +34,13 @@ def read_contradictions(game: Game) -> Iterator[str]:
             SELECT m.id FROM ratings_match m
              WHERE m.game_id = %s
                AND NOT EXISTS (SELECT FROM ratings_participation p WHERE p.match_id = m.id)
+             UNION ALL
+            SELECT m.id FROM ratings_match m
+             WHERE m.game_id = %s AND m.status = 'waiting'
+               AND EXISTS (SELECT FROM ratings_participation p
+                            WHERE p.match_id = m.id AND p.elo_before IS NOT NULL)
             """,
-            [game.pk, game.pk],
+            [game.pk, game.pk, game.pk],
         )
         for (match_id,) in cursor:
             yield f"match {match_id}: its participations do not agree with it"

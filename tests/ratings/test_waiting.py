@@ -184,6 +184,18 @@ def test_waiting_report_is_stored_outside_history(brisca, source, three):
     assert_verified(brisca)
 
 
+def test_verify_finds_a_waiting_match_with_numbers(brisca, source, three):
+    """Outside history, the replay does not come by; but what a player had last is read from it."""
+    evening(source)
+    report(duel("nueva", "otra", today(9), external_id="late"), source=source)
+    late = Match.objects.get(external_id="late")
+    late.participations.update(**dict.fromkeys(ledger.SKILL_COLUMNS, 8.0))
+
+    found = history.verify(brisca)
+
+    assert found.differences == [f"match {late.pk}: its participations do not agree with it"]
+
+
 def test_waiting_report_is_folded_in_as_if_it_had_been_in_time(brisca, source, three):
     late = [duel("pepa", "lola", today(9), external_id="late"), draw("ana", "lola", today(9, 30))]
     with undone():
