@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db import connection, models
 from django.db.models import OuterRef, Subquery
@@ -97,7 +97,8 @@ class Bin:
         return self.end - 1
 
 
-class Number(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Number:
     """How many show a whole number, and how many stand above it."""
 
     shown: int
@@ -202,9 +203,9 @@ class Board:
             players = self._players_after(here, min(ROWS_AT_A_TIME, most - first))
             if not players:
                 return
-            for row in self._with_ranks(players, first, 0, last):
-                last = row
-                yield row
+            rows = self._with_ranks(players, first, 0, last)
+            yield from rows
+            last = rows[-1]
             here = (last.shown, self.exact(last.rating), last.rating.player_id + 1)
 
     def ranks(self) -> dict[int, int]:
@@ -281,16 +282,18 @@ class Board:
 
     def _then(self, rating: Rating) -> float | None:
         """What the board's number was at `since`, the decay up to it included."""
-        if self.since is None or rating.past is None:
+        past: dict[str, Any] | None = getattr(rating, "past", None)
+        if self.since is None or past is None:
             return None
         if self.system == System.ELO:
-            return float(rating.past["elo"])
+            return float(past["elo"])
         sigma = decay.sigma_at(
-            float(rating.past["sigma"]),
-            datetime.fromisoformat(rating.past["played_at"]),
+            float(past["sigma"]),
+            datetime.fromisoformat(past["played_at"]),
             min(self.since, self.game.state.decayed_to),
         )
-        return displayed_rating(float(rating.past["mu"]), sigma)
+        shown: float = displayed_rating(float(past["mu"]), sigma)
+        return shown
 
     # Queries. Names of columns come from the two systems, never from a request.
 
@@ -362,7 +365,8 @@ class Board:
         if not listed:
             return []
         first = min(first, (listed - 1) // self.page_size * self.page_size)
-        return [(listed, first, *census.number_at(first))]
+        here = census.number_at(first)
+        return [(listed, first, here.shown, here.count, here.above)]
 
     def _players_from(self, shown: int, skip: int, count: int) -> list[int]:
         """Player ids of a page that begins `skip` places into the `count` of one number.

@@ -17,8 +17,8 @@ from ratings.standings import Board, Kind
 def board_csv(request: HttpRequest, slug: str) -> HttpResponse:
     """A board as a CSV file, its first rows where it is long: the file's name says so then.
 
-    Read page by page into one answer, a megabyte at most. Sent while it is read, it would keep a
-    database transaction open for as long as the reader's line needs.
+    Read page by page into one answer, little more than a megabyte. Sent while it is read, it would
+    keep a database transaction open for as long as the reader's line needs.
     """
     shell = read_shell()
     game = shell.game(slug)

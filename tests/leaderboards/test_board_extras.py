@@ -15,14 +15,14 @@ from leaderboards.finding import MOST_FOUND
 from leaderboards.moves import read_week
 from leaderboards.questions import BoardQuestion
 from leaderboards.sheets import as_text
-from ratings import history, standings
+from ratings import history, ledger, standings
 from ratings.ledger import segments
 from ratings.models import Game, GameState, Match, Player, PlayerStatus, Rating
 from ratings.models.correction import CorrectionReason
 from ratings.players import create_bot
 from ratings.snapshots import snapshot
 from ratings.standings import Board, Census, Number
-from ratings.systems.decay import STEP, current_monday
+from ratings.systems.decay import STEP, current_monday, sigma_at
 from ratings.systems.openskill import displayed_rating
 from tests.leaderboards.html import parse
 from tests.ratings.builders import NOW, draw, duel, fill_board, open_game, record, seat
@@ -155,6 +155,21 @@ def test_openskill_change_holds_the_decay_of_the_week(client, today, source, now
     then = displayed_rating(ana.mu, ana.sigma_settled + weeks * STEP)
     assert row.change == ana.openskill - then
     assert row.change == pytest.approx(-24 * 3 * STEP)
+
+
+def test_decay_that_is_not_applied_yet_is_no_change(today, source, now):
+    play(duel("ana", "pepe", at=now - timedelta(days=60)), source=source)
+    GameState.objects.filter(game=today).update(decayed_to=current_monday(now - timedelta(21)))
+    game = Game.objects.select_related("state").get(pk=today.pk)
+    rating = Rating.objects.get(player__handle="ana")
+    sigma = sigma_at(rating.sigma_settled, rating.last_played_at, game.state.decayed_to)
+    Rating.objects.filter(pk=rating.pk).update(sigma=sigma)
+    ledger.recount(game)
+
+    [row, _pepe] = Board(game, "openskill", since=now - timedelta(days=7)).page().rows
+
+    assert sigma > rating.sigma_settled
+    assert row.change == 0.0
 
 
 @pytest.mark.parametrize("system", ["elo", "openskill"])

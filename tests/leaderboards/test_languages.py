@@ -151,7 +151,13 @@ def test_ids_in_links_have_only_digits(client, card_room):
 
 def test_numbers_are_grouped_as_the_language_does(client, card_room):
     def rating(url):
-        return parse(client.get(url)).one("table", class_="board").one("tbody").all("td", class_="rating")[0].children
+        return (
+            parse(client.get(url))
+            .one("table", class_="board")
+            .one("tbody")
+            .all("td", class_="rating")[0]
+            .children
+        )
 
     assert rating("/leaderboards/brisca/") == ["1,230"]
     assert rating("/es/leaderboards/brisca/") == ["1\u00a0230"]
