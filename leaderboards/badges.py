@@ -57,7 +57,7 @@ def make_badge(player: Player, game: Game, rating: Rating | None, system: str) -
     """The badge of a player in a game. One query, for the rank, where he is on the board."""
     if rating is None:
         words = [game.display_name, gettext("no rated match yet")]
-        return Badge(player.name, " · ".join(words))
+        return Badge(player.display_name, " · ".join(words))
     board = Board(game, system)
     number = f"{System(system).label} {shown_as(board.shown(rating))}"
     standing = board.standing(rating)
@@ -68,7 +68,7 @@ def make_badge(player: Player, game: Game, rating: Rating | None, system: str) -
     words = [game.display_name, number, place]
     if rating.is_provisional:
         words.append(gettext("provisional"))
-    return Badge(player.name, " · ".join(words))
+    return Badge(player.display_name, " · ".join(words))
 
 
 def missing_badge() -> Badge:

@@ -208,7 +208,7 @@ def status_sentence(player: Player) -> str:
     """Why a player is on no board at all; empty for an active one."""
     return {
         PlayerStatus.RETIRED: gettext(
-            "Retired: on no board. The ratings are kept, and playing again brings them back."
+            "Retired: on no board, even when playing on. The ratings are kept."
         ),
         PlayerStatus.FROZEN: gettext(
             "Frozen by the staff: on no board, and no match is accepted until that ends."

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponsePermanentRedirect
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
@@ -22,6 +23,7 @@ from leaderboards.shell import read_shell
 from ratings.models import Game, Player, System
 from ratings.models.player import WITHOUT_PROFILE
 from ratings.models.rating import PROVISIONAL_BELOW
+from ratings.names import fold
 from ratings.players import find_called
 from ratings.snapshots import snapshot
 
@@ -32,7 +34,7 @@ def player(request: HttpRequest, handle: str) -> HttpResponse:
     """A person or a bot, over all games."""
     found = _find_player(handle)
     if found.handle != handle:
-        return HttpResponsePermanentRedirect(found.get_absolute_url())
+        return _sent_to(found.get_absolute_url(), found, handle)
     shell = read_shell()
     question = read_profile_question(request.GET)
     return live.answer(
@@ -52,9 +54,8 @@ def player_game(request: HttpRequest, handle: str, slug: str) -> HttpResponse:
     shell = read_shell()
     game = shell.game(slug)
     if found.handle != handle:
-        return HttpResponsePermanentRedirect(
-            reverse("leaderboards:player-game", args=[found.handle, slug])
-        )
+        url = reverse("leaderboards:player-game", args=[found.handle, slug])
+        return _sent_to(url, found, handle)
     question = read_profile_question(request.GET)
     return live.answer(
         request,
@@ -103,6 +104,14 @@ def read_player_in_game(
         ],
         "net_days": NET_DAYS,
     }
+
+
+def _sent_to(url: str, found: Player, handle: str) -> HttpResponse:
+    """To the handle as it is today: for good where only its spelling differs.
+
+    A former handle may be taken back, and two redirects that browsers keep would run in circles.
+    """
+    return redirect(url, permanent=fold(found.handle) == fold(handle))
 
 
 def _find_player(handle: str) -> Player:

@@ -82,7 +82,7 @@ def test_ranks_of_profile_and_board_are_the_same(client, brisca, source):
 
     for system in ("elo", "openskill"):
         board = parse(client.get("/leaderboards/brisca/", {"system": system}))
-        for row in board.one("tbody").all("tr"):
+        for row in board.one("section", id="board").one("tbody").all("tr"):
             name, rank = row.one("bdi").text, row.all("td")[0].text
             profile = parse(client.get(f"/players/{name}/"))
             headline = profile.one("dl").all("dd")[0 if system == "elo" else 1].text
@@ -112,7 +112,7 @@ def test_bot_without_a_version_has_a_page(client, brisca, source):
 @pytest.mark.parametrize(
     ("status", "words", "has_numbers"),
     [
-        ("retired", "Retired: on no board.", True),
+        ("retired", "Retired: on no board, even when playing on.", True),
         ("frozen", "Frozen by the staff", True),
         ("hidden", "has chosen to be on no board", False),
         ("anonymised", "This account was deleted.", False),
