@@ -12,6 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from django.core.wsgi import get_wsgi_application
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.utils import translation
+from pytest_django.plugin import blocking_manager_key
 
 from naiply import catalogs, embedded
 from naiply.asgi import Site
@@ -44,7 +45,7 @@ def pytest_collection_modifyitems(items):
     """Lets the rows of data migrations (the five games) survive the tests that really commit.
 
     Those end by emptying every table. With `serialized_rollback` Django copies the fresh database
-    once, and puts the copy back before each of them.
+    once, and puts the copy back before each of them; `pytest_runtest_teardown` does it after.
     """
     for item in items:
         marker = item.get_closest_marker("django_db")
@@ -53,6 +54,24 @@ def pytest_collection_modifyitems(items):
             arguments = dict(marker.kwargs) if marker else {}
             arguments |= {"transaction": True, "serialized_rollback": True}
             item.add_marker(pytest.mark.django_db(**arguments), append=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item, nextitem):
+    """Puts the copy back after a test that committed, whichever kind of test comes next.
+
+    pytest-django sorts those tests to the end, and pytest then takes tests of one browser together,
+    so that others may follow.
+    """
+    result = yield
+    marker = item.get_closest_marker("django_db")
+    is_last = nextitem is None  # its teardown has removed the database
+    if not is_last and marker is not None and marker.kwargs.get("transaction"):
+        with item.config.stash[blocking_manager_key].unblock():
+            database = connections[DEFAULT_DB_ALIAS]
+            database.creation.deserialize_db_from_string(database._test_serialized_contents)
+            database.close()  # nobody else may know this one, and it would keep the database in use
+    return result
 
 
 @pytest.fixture(scope="session")
