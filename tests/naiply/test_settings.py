@@ -111,7 +111,7 @@ def test_only_shipped_languages_are_offered():
 
 
 def test_weekly_decay_is_due_on_monday_at_midnight_utc():
-    (entry,) = settings.CELERY_BEAT_SCHEDULE.values()
+    entry = settings.CELERY_BEAT_SCHEDULE["weekly decay"]
 
     assert entry["task"] == "ratings.tasks.apply_decay"
     assert entry["options"] == {"expires": 6 * 3600}
