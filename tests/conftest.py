@@ -75,15 +75,22 @@ def pytest_runtest_teardown(item, nextitem):
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup):
+def django_db_setup(django_db_setup, django_db_blocker):
     """The test databases, with that copy in reach of every connection object.
 
     Once Playwright's event loop runs in the tests' thread, Django takes another object there than
-    the one which made the copy.
+    the one which made the copy. At the end, connections that threads of a served site have left
+    open are ended: they would keep the database from being removed.
     """
     contents = getattr(connection, "_test_serialized_contents", None)
     if contents is not None:
         connections[DEFAULT_DB_ALIAS].__class__._test_serialized_contents = contents
+    yield
+    with django_db_blocker.unblock(), connections[DEFAULT_DB_ALIAS].cursor() as cursor:
+        cursor.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
 
 
 def find_program(*names):
