@@ -10,6 +10,7 @@ from functools import partial
 from itertools import batched
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from timeit import repeat
 
 from django.db import connection
 from django.test import Client
@@ -39,12 +40,12 @@ def rate_four_players(*, full: bool) -> list[Figure]:
     package = PlackettLuce(tau=0.3)
     package_teams = [[package.rating(mu=mu, sigma=sigma)] for mu, sigma in beliefs]
 
-    def repeat(call):
-        return lambda: [call() for _ in range(rounds)]
+    def best(call):
+        return min(repeat(call, number=rounds, repeat=9)) / rounds
 
-    ours = seconds(repeat(lambda: openskill.rate(teams, places)), runs=5) / rounds
-    both = seconds(repeat(lambda: rate_match(skills, places)), runs=5) / rounds
-    theirs = seconds(repeat(lambda: package.rate(package_teams, ranks=places)), runs=5) / rounds
+    ours = best(lambda: openskill.rate(teams, places))
+    both = best(lambda: rate_match(skills, places))
+    theirs = best(lambda: package.rate(package_teams, ranks=places))
     return [
         Figure(
             "OpenSkill rate(), 4 players",
