@@ -1,20 +1,21 @@
-"""A process that folds games and stops for good at a step, so that a test may kill it there.
+"""A process that folds games in children of its own, and kills them where it is told to.
 
-Each line that it reads, `<game slug> <step>`, it does in a child of its own, and prints the
-child's pid and the step once it is there. A step is a function of the ledger about to be called,
-or with a + just called; `end` is the end; `never` prints the pid at once and stops nowhere.
+For each line that it reads, `<game slug> <step>`, a child folds the game and prints the step once
+it is there: a function of the ledger that it is about to call, or with a + has just called; `end`
+is the end; `never` it says at once and stops nowhere. The next line that comes has it killed.
 """
 
 import os
 import signal
 import sys
+import traceback
 
 import django
 
 
 def fold(slug: str, step: str) -> None:
     def stop() -> None:
-        print(os.getpid(), step, flush=True)
+        print(step, flush=True)
         signal.pause()
 
     def stopping(*args, **kwargs):
@@ -25,13 +26,14 @@ def fold(slug: str, step: str) -> None:
     path, _, name = step.rstrip("+").rpartition(".")
     room = getattr(ledger, path) if path else ledger
     if step == "never":
-        print(os.getpid(), step, flush=True)
+        print(step, flush=True)
     elif step != "end":
         real = getattr(room, name)
         setattr(room, name, stopping)
     recording.MOST_RERATED = 1
     recording.fold_waiting(Game.objects.get(slug=slug))
-    stop()
+    if step == "end":
+        stop()
 
 
 if __name__ == "__main__":
@@ -41,8 +43,18 @@ if __name__ == "__main__":
     from ratings import ledger, recording
     from ratings.models import Game
 
-    for line in sys.stdin:
+    while line := sys.stdin.readline():
         child = os.fork()
         if child == 0:
-            fold(*line.split())
+            try:
+                fold(*line.split())
+            except Exception:
+                traceback.print_exc()
+            finally:
+                print("it is over", flush=True)
+                os._exit(0)
+        sys.stdin.readline()
+        # Not the test: only the parent knows that the number is still this child's.
+        os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
+        print("killed", flush=True)
