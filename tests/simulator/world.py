@@ -88,6 +88,8 @@ class World:
 
     def __init__(self, seed: str) -> None:
         self.choice = random.Random(seed)
+        # Of its own, so that the deeds are the same however often they are checked.
+        self.page_choice = random.Random(seed)
         self.now = START
         self.deeds: Counter[str] = Counter()
         self.lately: deque[str] = deque(maxlen=12)
@@ -377,7 +379,7 @@ class World:
         """Learns the ids of players whom the site had to make."""
         names = {player.casefold() for report in reports for player in report.players}
         unknown = {name for name in names if (source.name, name) not in self.model.aliases}
-        found = PlayerAlias.objects.filter(source=source, key__in=unknown)
+        found = PlayerAlias.objects.filter(source=source, key__in=unknown).order_by("player_id")
         for key, number in found.values_list("key", "player_id"):
             self.model.aliases[source.name, key] = number
             self.model.players[number] = ModelPlayer(number)
@@ -766,7 +768,7 @@ class World:
                     for shown, number in rows
                 ]
                 board = Board(game, system, kind, page_size=5)
-                page = board.page(self.choice.randrange(1 + len(rows) // 5) + 1)
+                page = board.page(self.page_choice.randrange(1 + len(rows) // 5) + 1)
                 first = (page.number - 1) * 5
                 shown = [(row.rank, row.shown, row.rating.player_id) for row in page.rows]
                 where = f"page {page.number} of {game.slug} {system} {kind}"
