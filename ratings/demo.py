@@ -6,7 +6,7 @@ Recorded like any source's results, in the order of arrival; see `season` for wh
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 
 from django.db import connection, transaction
 
@@ -27,7 +27,6 @@ from ratings.models import (
 from ratings.players import create_bot
 from ratings.recording import Answer, record_matches
 from ratings.season import HOUSE_BOTS, Season
-from ratings.systems.decay import current_monday
 
 SOURCE = "demo"
 PEOPLE = 320
@@ -58,7 +57,7 @@ def load_demo(
     matches: int | None = None,
     progress: Progress | None = None,
 ) -> int:
-    """Records a season that ends with the last Monday by `at` (now); how many matches went in.
+    """Records a season that ends with the last full hour by `at` (now); how many matches went in.
 
     OtherResults where there are any: the demo's players would stand among real ones.
     """
@@ -66,8 +65,7 @@ def load_demo(
     if has_other_results():
         raise OtherResults
     source = Source.objects.create(name=SOURCE, is_demo=True, may_create_players=True)
-    end = current_monday(at)
-    season = Season(end, people=people or PEOPLE)
+    season = Season(at or datetime.now(UTC), people=people or PEOPLE)
     _create_house_bots(source, released_at=season.begin)
     arrivals = season.arrivals(matches or MATCHES)
     recorded = 0
@@ -79,7 +77,7 @@ def load_demo(
         recorded += sum(receipt.answer == Answer.RECORDED for receipt in receipts)
         if progress:
             progress(start + len(batch), len(arrivals))
-    apply_decay(end)
+    apply_decay(season.end)
     return recorded
 
 

@@ -1,6 +1,6 @@
 """A card room that never was: who plays there, how well, and a season of results.
 
-For the demo. A seeded generator draws everything, so that the same week gives the same season.
+For the demo. A seeded generator draws everything, so that the same hour gives the same season.
 Who wins follows from hidden true strengths on the scale of Elo: each side's strength plus luck
 of the very distribution that Elo assumes, so that ratings can be seen to find the strengths.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import accumulate, chain, islice, product
 from itertools import count as count_from
 from math import exp, log
@@ -20,11 +20,14 @@ from typing import NamedTuple
 from ratings.bots import BANDS
 from ratings.models import Difficulty, Termination
 from ratings.reports import Report, ReportedTeam, parse_points
-from ratings.systems.decay import WEEK
+from ratings.systems.decay import WEEK, current_monday
 
 SEED = 48
 WEEKS = 40
-"""How long the room has been open; only a few played before the season, the last 26 of them."""
+"""How long the room has been open; only a few played before the season, the last 26 of them.
+
+Calendar weeks, and the last one only as far as it has come.
+"""
 EARLY_WEEKS = WEEKS - 26
 
 RANKS = ("as", "dos", "tres", "cuatro", "cinco", "seis", "siete", "sota", "caballo", "rey")
@@ -93,12 +96,12 @@ class _Result(NamedTuple):
 
 
 class Season:
-    """The room's results up to `end`, a Monday. `people` have to be 40 or more."""
+    """The room's results up to the full hour of `end`. `people` have to be 40 or more."""
 
     def __init__(self, end: datetime, *, people: int) -> None:
         self.random = Random(SEED)  # noqa: S311 - nobody's secret depends on it
-        self.end = end
-        self.begin = end - WEEKS * WEEK
+        self.end = end.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+        self.begin = current_monday(end) - (WEEKS - 1) * WEEK
         self.people = [self._person(handle) for handle in _handles(people)]
         self.bots = [
             self._bot(handle, BANDS[difficulty])
@@ -185,6 +188,12 @@ class Season:
 
     def _moment(self) -> datetime:
         """The end of a match: in the season more than before it, in the evening most."""
+        while True:
+            moment = self._moment_of_all_weeks()
+            if moment <= self.end:
+                return moment
+
+    def _moment_of_all_weeks(self) -> datetime:
         random = self.random
         is_early = random.random() < 0.1
         week = random.randrange(EARLY_WEEKS) if is_early else random.randrange(EARLY_WEEKS, WEEKS)
@@ -211,8 +220,8 @@ class Season:
         return self._result(moment, game, teams, _choice(self.random, ENDINGS))
 
     def _marathon(self) -> list[_Result]:
-        """A night on which two play on and on."""
-        week = self.random.randrange(EARLY_WEEKS, WEEKS)
+        """A night on which two play on and on, in a week that is over."""
+        week = self.random.randrange(EARLY_WEEKS, WEEKS - 1)
         people, _sums = self._regulars_of("brisca", week)
         pair = self.random.sample(people, 2)
         begin = self.begin + week * WEEK + timedelta(days=4, hours=18)

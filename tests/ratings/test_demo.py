@@ -1,7 +1,7 @@
 """The demo: recorded like anything else, removed without a trace, never beside real results."""
 
 import io
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -21,10 +21,12 @@ from ratings.models import (
     PlayerAlias,
     Rating,
     Source,
+    System,
     User,
 )
 from ratings.recording import record_matches
 from ratings.roster import anonymise_player, rename_player
+from ratings.standings import Board
 from ratings.systems.decay import current_monday
 from tests.ratings.builders import count_rows, duel, everything_of, make_source, record
 
@@ -81,19 +83,34 @@ def test_demo_has_late_results():
 
 
 def test_demo_ends_now():
+    now = datetime.now(UTC)
+
     demo.load_demo(**SMALL)
 
-    monday = current_monday()
     newest = Match.objects.latest("played_at")
-    assert monday.timestamp() - 24 * 3600 < newest.played_at.timestamp() <= monday.timestamp()
-    assert set(GameState.objects.values_list("decayed_to", flat=True)) == {monday}
+    assert now - timedelta(days=3) < newest.played_at <= now
+    assert set(GameState.objects.values_list("decayed_to", flat=True)) == {current_monday(now)}
 
 
 def test_demo_of_a_past_week_ends_then():
-    demo.load_demo(at=datetime(2026, 8, 5, tzinfo=UTC), **SMALL)
+    at = datetime(2026, 8, 6, 20, 30, tzinfo=UTC)
+
+    demo.load_demo(at=at, **SMALL)
 
     newest = Match.objects.latest("played_at")
-    assert datetime(2026, 8, 2, tzinfo=UTC) < newest.played_at <= datetime(2026, 8, 3, tzinfo=UTC)
+    assert at - timedelta(days=2) < newest.played_at <= at
+
+
+def test_demo_moves_its_boards_in_the_last_seven_days_also_late_in_the_week():
+    """On Sunday night a season that ended with the last Monday would stand still."""
+    at = datetime(2026, 8, 9, 23, 30, tzinfo=UTC)
+
+    demo.load_demo(at=at, people=60, matches=2000)
+
+    for game in Game.objects.all():
+        board = Board(game, System.ELO, since=at - timedelta(days=7))
+        moves = [row.change for row in board.page(1).rows]
+        assert sum(move not in (None, 0.0) for move in moves) > len(moves) / 4
 
 
 def test_house_bots_play_under_their_handles():

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -9,7 +10,9 @@ from ratings.models import Termination
 from ratings.names import skeleton, validate_handle
 from ratings.season import BANDS, HOUSE_BOTS, MARATHON, SIZES, WEEKS, Season
 
-END = datetime(2026, 11, 23, tzinfo=UTC)
+END = datetime(2026, 11, 26, 21, tzinfo=UTC)
+MONDAY = datetime(2026, 11, 23, tzinfo=UTC)
+WEEK = timedelta(days=7)
 BOTS = {handle for handles in HOUSE_BOTS.values() for handle in handles}
 
 
@@ -37,21 +40,42 @@ def test_season_is_the_same_for_everybody():
 
 
 def test_season_of_another_week_is_the_same_later():
-    week = timedelta(days=7)
-
     now = Season(END, people=60).arrivals(500)
-    later = Season(END + week, people=60).arrivals(500)
+    later = Season(END + WEEK, people=60).arrivals(500)
 
-    assert [arrival.at + week for arrival in now] == [arrival.at for arrival in later]
+    assert [arrival.at + WEEK for arrival in now] == [arrival.at for arrival in later]
     assert [arrival.report.teams for arrival in now] == [a.report.teams for a in later]
+
+
+def test_season_is_the_same_within_an_hour_and_in_every_zone():
+    in_madrid = (END + timedelta(minutes=59, microseconds=7)).astimezone(ZoneInfo("Europe/Madrid"))
+
+    assert Season(END, people=60).arrivals(500) == Season(in_madrid, people=60).arrivals(500)
 
 
 def test_season_lasts_until_its_end(season, reports):
     played = [report.played_at for report in reports]
 
-    assert season.begin == END - WEEKS * timedelta(days=7)
+    assert season.end == END
+    assert season.begin == MONDAY - (WEEKS - 1) * WEEK
     assert season.begin <= min(played)
-    assert END - timedelta(hours=6) < max(played) <= END
+    assert END - timedelta(hours=3) < max(played) <= END
+
+
+@pytest.mark.parametrize("hours", [0, 1, 24, 24 * 4, 24 * 7 - 1])
+def test_last_seven_days_are_lively_however_old_the_week_is(hours):
+    end = MONDAY + timedelta(hours=hours)
+
+    arrivals = Season(end, people=320).arrivals(20_000)
+
+    recent = [a.report for a in arrivals if end - WEEK < a.report.played_at]
+    players = {game: set() for game in SIZES}
+    for report in recent:
+        players[report.game].update(report.players)
+    assert 500 < len(recent) < 900
+    assert min(len(found) for found in players.values()) > 80
+    assert max(report.played_at for report in recent) <= end
+    assert arrivals[-1].at <= end
 
 
 def test_reports_arrive_in_order_and_some_are_late(arrivals):
