@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from unicodedata import combining, east_asian_width
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext
 
 from leaderboards.templatetags.numbers import rating as shown_as
 from ratings.models import Game, Player, Rating, System
@@ -64,7 +64,7 @@ def make_badge(player: Player, game: Game, rating: Rating | None, system: str) -
     if standing is None:
         place = gettext("not on the board")
     else:
-        place = gettext("rank %(rank)s") % {"rank": shown_as(standing.rank)}
+        place = pgettext("on a board", "rank %(rank)s") % {"rank": shown_as(standing.rank)}
     words = [game.display_name, number, place]
     if rating.is_provisional:
         words.append(gettext("provisional"))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django import forms
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from leaderboards.templatetags.numbers import decimals, rating
@@ -27,7 +27,7 @@ EXAMPLE_GAP = 200
 
 OUTCOMES = (
     (_("First player wins"), (1, 2)),
-    (_("Draw"), (1, 1)),
+    (pgettext_lazy("result", "Draw"), (1, 1)),
     (_("Second player wins"), (2, 1)),
 )
 

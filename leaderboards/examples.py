@@ -8,7 +8,7 @@ from datetime import timedelta
 from functools import cache
 from math import ceil
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext
 
 from ratings.systems import convergence, decay, elo, openskill
 from ratings.systems.match import START
@@ -99,7 +99,8 @@ def first_matches() -> list[FirstMatch]:
         FirstMatch(gettext("Drew with one"), drew),
         FirstMatch(gettext("Lost to one"), lost),
         *(
-            FirstMatch(gettext("Place %(place)d of four") % {"place": place}, belief)
+            # Translators: a line of a table of results: the place in a match of four players.
+            FirstMatch(pgettext("in a match", "Place %(place)d of four") % {"place": place}, belief)
             for place, belief in enumerate(four, start=1)
         ),
     ]

@@ -10,7 +10,14 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 from urllib.parse import SplitResult, urlsplit
 
-LANGUAGES = (("en", "English"), ("es", "Español"))
+# Each in its own words. Where one is added, docs/translating.md says what else there is to do.
+LANGUAGES = (
+    ("en", "English"),
+    ("es", "Español"),
+    ("ca", "Català"),
+    ("gl", "Galego"),
+    ("eu", "Euskara"),
+)
 
 MODES = ("production", "development", "test")
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")

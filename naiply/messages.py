@@ -5,6 +5,7 @@ not. GNU gettext is not needed: Django turns a template into something that Babe
 messages found are those that xgettext finds.
 """
 
+import difflib
 import gettext
 import io
 import re
@@ -24,6 +25,8 @@ from naiply.local import PROJECT_FOLDER
 
 SOURCE_FOLDERS = ("leaderboards", "naiply", "ratings", "templates")
 SOURCE_LANGUAGE = "en"
+COMMENT_TAG = "Translators:"
+LIKENESS = 0.8
 
 # Which argument of each function is what: message, plural, and "c" for the context.
 FUNCTIONS = {
@@ -66,14 +69,17 @@ def source_messages(folder: Path = PROJECT_FOLDER) -> dict[Message, Use]:
     for path in source_files(folder):
         place = str(path.relative_to(folder))
         text = path.read_text(encoding="utf-8")
-        # What templatize makes of a template is close enough to JavaScript, and not to Python.
+        # What templatize makes of a template is close enough to JavaScript, and not to Python;
+        # only its comments are still Python's.
         is_python = path.suffix == ".py"
         source = text if is_python else templatize(text, origin=place)
+        if not is_python:
+            source = source.replace(f"# {COMMENT_TAG}", f"// {COMMENT_TAG}")
         for _, words, comments, context in extract(
             "python" if is_python else "javascript",
             io.BytesIO(source.encode()),
             FUNCTIONS,
-            comment_tags=["Translators:"],
+            comment_tags=[COMMENT_TAG],
             options={"encoding": "utf-8"},
         ):
             singular, plural = (words, "") if isinstance(words, str) else words[:2]
@@ -108,19 +114,18 @@ def key(entry: polib.POEntry) -> Message:
 def update_catalog(
     language: str, messages: dict[Message, Use], folder: Path = LOCALE_FOLDER
 ) -> None:
-    """Adds what is missing, untranslated, and removes what the source no longer says."""
+    """Adds what is missing and removes what the source no longer says.
+
+    Where the source only changed a wording or a context, the translation it had stays as a fuzzy
+    entry: kept for a translator to judge, and shown to nobody.
+    """
     path = catalog_path(language, folder)
     catalog = open_catalog(path) if path.exists() else new_catalog(language)
     plural_forms = int(re.search(r"nplurals=(\d)", catalog.metadata["Plural-Forms"])[1])
     known = {key(entry): entry for entry in catalog if not entry.obsolete}
     catalog.clear()
     for message, use in sorted(messages.items()):
-        entry = known.get(message) or polib.POEntry(
-            msgid=message.text,
-            msgid_plural=message.plural,
-            msgctxt=message.context or None,
-            msgstr_plural=dict.fromkeys(range(plural_forms), "") if message.plural else {},
-        )
+        entry = known.get(message) or new_entry(message, plural_forms, known, messages)
         # Without line numbers, which would change with every edit of the source.
         entry.occurrences = [(place, "") for place in sorted(use.files)]
         entry.comment = "\n".join(use.comments)
@@ -129,6 +134,46 @@ def update_catalog(
         catalog.append(entry)
     path.parent.mkdir(parents=True, exist_ok=True)
     catalog.save(str(path))
+
+
+def new_entry(
+    message: Message,
+    plural_forms: int,
+    known: dict[Message, polib.POEntry],
+    messages: dict[Message, Use],
+) -> polib.POEntry:
+    entry = polib.POEntry(
+        msgid=message.text,
+        msgid_plural=message.plural,
+        msgctxt=message.context or None,
+        msgstr_plural=dict.fromkeys(range(plural_forms), "") if message.plural else {},
+    )
+    former = former_message(message, known, messages)
+    if former is not None:
+        entry.msgstr = known[former].msgstr
+        entry.msgstr_plural = dict(known[former].msgstr_plural)
+        entry.previous_msgctxt = former.context or None
+        entry.previous_msgid = former.text
+        entry.previous_msgid_plural = former.plural or None
+        entry.flags.append("fuzzy")
+    return entry
+
+
+def former_message(
+    message: Message, known: dict[Message, polib.POEntry], messages: dict[Message, Use]
+) -> Message | None:
+    """A translated message with the same words in another context, or one that was here like it."""
+    candidates = [
+        other
+        for other, entry in known.items()
+        if entry.translated() and bool(other.plural) == bool(message.plural)
+    ]
+    for other in candidates:
+        if (other.text, other.plural) == (message.text, message.plural):
+            return other
+    gone = {other.text: other for other in candidates if other not in messages}
+    like = difflib.get_close_matches(message.text, gone, n=1, cutoff=LIKENESS)
+    return gone[like[0]] if like else None
 
 
 def new_catalog(language: str) -> polib.POFile:

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from psycopg.types.json import Jsonb
 
 from ratings import history, ledger
+from ratings.history import MOST_RERATED
 from ratings.ledger import NewMatch, Position
 from ratings.models import Game, GameState, Match, Source, Status
 from ratings.names import fold
@@ -28,9 +29,6 @@ API_MAX_AGE = timedelta(days=30)
 
 LOCK_SECONDS = 2
 """So long a report waits for its game's lock, before it is put aside instead."""
-
-MOST_RERATED = 2000
-"""A report that would have more matches rated again is put aside."""
 
 
 class Answer(StrEnum):
@@ -101,21 +99,14 @@ def fold_waiting(game: Game, *, on_match: history.OnMatch | None = None) -> int:
     May run as often, and in as many places at once, as one likes. What waits in the middle of a
     long history is worked out without the lock.
     """
-    waiting = ledger.read_waiting(game)
-    if not waiting:
-        return 0
-    first = min(Position(match.played_at, match.id) for match in waiting)
-    if first < ledger.position_before_newest(game, MOST_RERATED):
-        rerating = history.rerate_from_snapshot(game.slug, _waiting_in, on_match=on_match)
-    else:
-        with transaction.atomic():
-            state = ledger.lock_games([game.slug])[game.slug]
-            rerating = history.rerate(state, _waiting_in(state.game), on_match=on_match)
-    return len(rerating.outcomes)
+    reratings = history.rewrite_history(
+        [game.slug], _waiting_in, most_rerated=MOST_RERATED, on_match=on_match
+    )
+    return sum(len(rerating.outcomes) for rerating in reratings.values())
 
 
-def _waiting_in(game: Game) -> history.Rewrite:
-    return history.Rewrite(waiting=ledger.read_waiting(game))
+def _waiting_in(state: GameState) -> history.Rewrite:
+    return history.Rewrite(waiting=ledger.read_waiting(state.game))
 
 
 LOCK_NOT_AVAILABLE = "55P03"
@@ -250,6 +241,7 @@ class _Recorder:
             return [self._unknown_game(report.game)]
         if allowed and report.game not in allowed:
             return [
+                # Translators: answers a game server: source is its name.
                 _('Source "%(source)s" may not report the game "%(game)s".')
                 % {"source": self.source.name, "game": report.game}
             ]

@@ -7,7 +7,7 @@ from django.contrib import admin
 from django.contrib.admin.widgets import ForeignKeyRawIdWidget
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
 from ratings.admin.tables import LargeTableAdmin, Undeletable
@@ -28,7 +28,8 @@ class NewBotForm(forms.ModelForm):
         help_text=_("The account behind the bot. Empty: a house bot."),
     )
     source = forms.ModelChoiceField(
-        label=_("source"),
+        # Translators: a game server that reports matches.
+        label=pgettext_lazy("game server", "source"),
         queryset=Source.objects.all(),
         required=False,
         help_text=_("Who reports its matches, under its handle. Empty: nobody yet."),

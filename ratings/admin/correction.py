@@ -48,6 +48,7 @@ class CorrectionAdmin(ReadOnly, LargeTableAdmin):
         )
         left = described.count() - MOST_MATCHES
         if left > 0:
+            # Translators: after a list that was cut.
             more = ngettext("and %(count)s more", "and %(count)s more", left)
             lines += format_html("<li>{}</li>", more % {"count": f"{left:,}"})
         return format_html("<ul>{}</ul>", lines)
@@ -56,6 +57,7 @@ class CorrectionAdmin(ReadOnly, LargeTableAdmin):
 def differences(corrected: CorrectedMatch) -> list[str]:
     """What the correction changed of a match, fact by fact."""
     return [
+        # Translators: what a correction changed; the fact is a word of the report, such as places.
         gettext("%(fact)s from %(before)s to %(after)s")
         % {"fact": fact, "before": _text(corrected.before[fact]), "after": _text(after)}
         for fact, after in corrected.after.items()

@@ -7,6 +7,7 @@ from django.contrib import admin
 from django.forms import ModelForm
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from ratings.admin.tables import Undeletable
 from ratings.decay import relist_game
@@ -22,11 +23,17 @@ class GameAdmin(Undeletable, admin.ModelAdmin):
 
     def get_fieldsets(self, request: HttpRequest, obj: Game | None = None) -> list[Any]:
         fieldsets = [
-            (None, {"fields": ("name", "slug", "position", "play_url")}),
+            (None, {"fields": ("name", "description", "slug", "position", "play_url")}),
             (_("Rules"), {"fields": ("min_players", "max_players", "shapes", "places_by")}),
-            (_("Board"), {"fields": ("idle_days",)}),
+            (pgettext_lazy("leaderboard", "Board"), {"fields": ("idle_days",)}),
         ]
-        return fieldsets if obj is None else [*fieldsets, (_("State"), {"fields": STATE})]
+        return (
+            fieldsets
+            if obj is None
+            # Translators: heading of the fields that the site keeps for itself: version, decay,
+            # engine.
+            else [*fieldsets, (pgettext_lazy("of a game", "State"), {"fields": STATE})]
+        )
 
     def get_readonly_fields(self, request: HttpRequest, obj: Game | None = None) -> tuple[str, ...]:
         # The slug stands in addresses, in reports and in the sources' servers.

@@ -10,6 +10,7 @@ from django.utils.decorators import method_decorator
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 from django.views.decorators.http import require_POST
 
 from ratings.admin import correcting
@@ -19,6 +20,7 @@ from ratings.models import Correction, CorrectionKind, Match, Participation, Sou
 
 class ParticipationInline(ReadOnly, admin.TabularInline):
     model = Participation
+    # Translators: the players of the match with both ratings before and after.
     verbose_name_plural = _("ledger")
     ordering = ("team", "id")
     fields = (
@@ -115,7 +117,8 @@ class MatchAdmin(ReadOnly, LargeTableAdmin):
             or "-"
         )
 
-    @admin.display(description=_("report as sent"))
+    # Translators: the report of the match, unchanged, as the game server sent it.
+    @admin.display(description=pgettext_lazy("of a match", "report as sent"))
     def report_as_sent(self, match: Match) -> SafeString:
         text = json.dumps(match.report, indent=2, ensure_ascii=False)
         return format_html("<pre>{}</pre>", text)

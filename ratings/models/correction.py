@@ -30,7 +30,9 @@ class Correction(models.Model):
     """What staff changed in a game's history at once, and why. Never changed itself."""
 
     game = models.ForeignKey("ratings.Game", on_delete=models.PROTECT, related_name="corrections")
-    kind = models.CharField(_("kind"), max_length=8, choices=CorrectionKind)
+    kind = models.CharField(
+        pgettext_lazy("of a correction", "kind"), max_length=8, choices=CorrectionKind
+    )
     reason = models.CharField(_("public reason"), max_length=16, choices=CorrectionReason)
     note = models.TextField(_("private note"), blank=True)
     made_by = models.ForeignKey(
@@ -65,8 +67,8 @@ class CorrectedMatch(models.Model):
 
     correction = models.ForeignKey(Correction, on_delete=models.PROTECT, related_name="matches")
     match = models.ForeignKey("ratings.Match", on_delete=models.PROTECT, related_name="corrections")
-    before = models.JSONField(_("before"))
-    after = models.JSONField(_("after"))
+    before = models.JSONField(pgettext_lazy("correction", "before"))
+    after = models.JSONField(pgettext_lazy("correction", "after"))
 
     class Meta:
         verbose_name = _("corrected match")

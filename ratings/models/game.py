@@ -8,9 +8,10 @@ from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.db.models import F, Q
-from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext, gettext_lazy, pgettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
+from ratings.game_texts import DESCRIPTION_OF_A_GAME, NAME_OF_A_GAME
 from ratings.systems.decay import current_monday
 
 EVERYONE_FOR_HIMSELF = "solo"
@@ -45,21 +46,38 @@ class Game(models.Model):
     name = models.CharField(
         _("name"), max_length=60, help_text=_("In English; translated through the catalogs.")
     )
+    description = models.CharField(
+        _("description"),
+        max_length=300,
+        blank=True,
+        help_text=_(
+            "A sentence on how it is played, for its board. "
+            "In English; translated through the catalogs."
+        ),
+    )
     position = models.PositiveSmallIntegerField(
-        _("position"), default=0, help_text=_("Order in which the games are listed.")
+        # Translators: which of the games comes first, second and so on.
+        pgettext_lazy("in a list", "position"),
+        default=0,
+        help_text=_("Order in which the games are listed."),
     )
     min_players = models.PositiveSmallIntegerField(_("fewest players"), default=2)
     max_players = models.PositiveSmallIntegerField(_("most players"), default=4)
     shapes = ArrayField(
         models.CharField(max_length=20, validators=[validate_shape]),
+        # Translators: how the players may be divided: everyone for himself, pairs, one against the
+        # rest.
         verbose_name=_("shapes"),
         help_text=_(
             "Separated by commas: solo (everyone for himself), 1v* (one against the rest), "
             "or team sizes such as 2v2."
         ),
     )
-    places_by = models.CharField(_("places by"), max_length=20, choices=PlacesBy)
+    places_by = models.CharField(
+        pgettext_lazy("in a match", "places by"), max_length=20, choices=PlacesBy
+    )
     idle_days = models.PositiveIntegerField(
+        # Translators: after so many days without a match a player leaves the board.
         _("idle days"),
         null=True,
         blank=True,
@@ -102,7 +120,12 @@ class Game(models.Model):
     @property
     def display_name(self) -> str:
         """The name in the reader's language."""
-        return gettext(self.name) if self.name else self.slug
+        return pgettext(NAME_OF_A_GAME, self.name) if self.name else self.slug
+
+    @property
+    def display_description(self) -> str:
+        """What is played, in the reader's language; empty where nobody has written it."""
+        return pgettext(DESCRIPTION_OF_A_GAME, self.description) if self.description else ""
 
     def allows(self, team_sizes: Sequence[int]) -> bool:
         """Whether teams of these sizes are a shape of the game; order does not matter."""
@@ -136,6 +159,8 @@ class Game(models.Model):
             ]
         if not self.allows(team_sizes):
             return [
+                # Translators: answers a game server: sizes is such as 2 v 2, shapes such as solo,
+                # 2v2.
                 gettext("Unexpected teams of %(sizes)s players: %(game)s is played %(shapes)s.")
                 % {
                     "sizes": " v ".join(map(str, team_sizes)),
@@ -161,8 +186,11 @@ class GameState(models.Model):
     )
     version = models.PositiveBigIntegerField(_("version"), default=0)
     changed_at = models.DateTimeField(_("changed at"), null=True, editable=False)
+    # Translators: how often what was history already has been changed.
     rewrites = models.PositiveBigIntegerField(_("rewrites"), default=0)
     decayed_to = models.DateTimeField(_("decayed to"), default=current_monday)
+    # Translators: the version of the rules and of the machine's arithmetic that computed the
+    # numbers.
     engine = models.CharField(_("engine"), max_length=64, blank=True)
 
     class Meta:

@@ -64,6 +64,7 @@ class DigestKey(models.Model):
     key = models.BinaryField(default=partial(token_bytes, 32))
 
     class Meta:
+        # Translators: the secret by which forgotten names are recognised without being stored.
         verbose_name = _("digest key")
         verbose_name_plural = _("digest keys")
         constraints = [models.CheckConstraint(name="digest_key_only_one", condition=Q(id=1))]

@@ -58,10 +58,11 @@ class Match(models.Model):
     external_id = models.CharField(_("id at the source"), max_length=128)
     played_at = models.DateTimeField(_("played at"), help_text=_("When the match ended."))
     received_at = models.DateTimeField(_("received at"), default=timezone.now)
+    # Translators: how the match ended: played out, abandoned, cancelled or friendly.
     termination = models.CharField(_("termination"), max_length=10, choices=Termination)
     status = models.CharField(_("status"), max_length=8, choices=Status)
     reason = models.CharField(_("reason"), max_length=12, choices=Reason, blank=True, default="")
-    report = models.JSONField(_("report as sent"))
+    report = models.JSONField(pgettext_lazy("of a match", "report as sent"))
     players = ArrayField(models.BigIntegerField(), verbose_name=_("players"))
 
     class Meta:
@@ -155,8 +156,10 @@ class Participation(models.Model):
         db_index=False,
     )
     team = models.PositiveSmallIntegerField(_("team"))
-    place = models.PositiveIntegerField(_("place"))
-    points = models.DecimalField(_("points"), max_digits=9, decimal_places=2, null=True)
+    place = models.PositiveIntegerField(pgettext_lazy("in a match", "place"))
+    points = models.DecimalField(
+        pgettext_lazy("of the cards", "points"), max_digits=9, decimal_places=2, null=True
+    )
     elo_before = models.FloatField(null=True)
     mu_before = models.FloatField(null=True)
     sigma_before = models.FloatField(null=True)
@@ -165,6 +168,7 @@ class Participation(models.Model):
     sigma_after = models.FloatField(null=True)
 
     class Meta:
+        # Translators: that a player took part in a match.
         verbose_name = _("participation")
         verbose_name_plural = _("participations")
         constraints = [

@@ -168,6 +168,7 @@ class PlayerAlias(models.Model):
     player = models.ForeignKey(Player, on_delete=models.PROTECT, related_name="aliases")
 
     class Meta:
+        # Translators: the name by which a game server knows a player.
         verbose_name = _("player alias")
         verbose_name_plural = _("player aliases")
         constraints = [
@@ -213,6 +214,7 @@ class BotVersion(models.Model):
     """A release of a bot; a match counts for the newest version released before it."""
 
     bot = models.ForeignKey(Bot, on_delete=models.PROTECT, related_name="versions")
+    # Translators: the name of a bot's version, such as 2.1.
     label = models.CharField(_("label"), max_length=40)
     released_at = models.DateTimeField(_("released at"))
 

@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models import F, Func, Q
 from django.db.models.functions import Cast
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from ratings.systems.openskill import PARAMETERS as OPENSKILL
 from ratings.systems.openskill import displayed_rating
@@ -52,9 +53,9 @@ class Rating(models.Model):
         output_field=models.IntegerField(),
         db_persist=True,
     )
-    won = models.PositiveIntegerField(_("won"), default=0)
-    drawn = models.PositiveIntegerField(_("drawn"), default=0)
-    lost = models.PositiveIntegerField(_("lost"), default=0)
+    won = models.PositiveIntegerField(pgettext_lazy("number of matches", "won"), default=0)
+    drawn = models.PositiveIntegerField(pgettext_lazy("number of matches", "drawn"), default=0)
+    lost = models.PositiveIntegerField(pgettext_lazy("number of matches", "lost"), default=0)
     peak_elo = models.FloatField(_("highest Elo"))
     peak_at = models.DateTimeField(_("highest Elo reached at"))
     last_played_at = models.DateTimeField(_("last played at"))
@@ -144,6 +145,8 @@ class PointsCount(models.Model):
     count = models.PositiveIntegerField()
 
     class Meta:
+        # Translators: how many players of a board show one and the same number; “points” are rating
+        # points.
         verbose_name = _("points count")
         verbose_name_plural = _("points counts")
         constraints = [
@@ -174,6 +177,7 @@ class TieSegment(models.Model):
     bots = models.PositiveIntegerField()
 
     class Meta:
+        # Translators: a part of a very long run of players who show the same number.
         verbose_name = _("tie segment")
         verbose_name_plural = _("tie segments")
         constraints = [

@@ -1,5 +1,6 @@
 from django.db import models
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 
 class Source(models.Model):
@@ -17,7 +18,7 @@ class Source(models.Model):
         blank=True,
         help_text=_("The games it may report. None chosen: all of them."),
     )
-    is_active = models.BooleanField(_("active"), default=True)
+    is_active = models.BooleanField(pgettext_lazy("game server", "active"), default=True)
     is_demo = models.BooleanField(
         _("demo"),
         default=False,
@@ -26,8 +27,8 @@ class Source(models.Model):
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
 
     class Meta:
-        verbose_name = _("source")
-        verbose_name_plural = _("sources")
+        verbose_name = pgettext_lazy("game server", "source")
+        verbose_name_plural = pgettext_lazy("game server", "sources")
         ordering = ["name"]
 
     def __str__(self) -> str:
