@@ -12,10 +12,17 @@ from leaderboards.charts import Point
 from ratings.models import Rating, System
 from ratings.systems import decay
 from ratings.systems.match import Skill
-from ratings.systems.openskill import displayed_rating
+from ratings.systems.openskill import DISPLAY_SIGMAS, displayed_rating
 
 MOST_READ = 4_000
 """A history of more matches is not read whole: see `read_history`."""
+MOST_SOUGHT = 25_000
+"""In one of more matches not even the extremes are sought, since that takes the longer the more
+there are: measured 27 ms with 40,000 and 112 ms with 200,000, where the moments took 6 ms. An
+index that holds the numbers would need 17 ms with 200,000 for the extremes of Elo alone, and half
+as much room again for every match of everybody.
+"""
+STRETCHES = 245
 MOMENTS = 490
 
 
@@ -31,28 +38,37 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """`is_whole` where every match is in it. `start` is what the first match was rated from."""
+    """`has_extremes` where no peak and no trough is missing, of however short a stretch.
+
+    `start` is what the first match was rated from.
+    """
 
     start: Skill
     moments: Sequence[Moment]
-    is_whole: bool
+    has_extremes: bool
 
 
 def read_history(rating: Rating, system: str) -> History:
-    """The player's history in a game: one query, or three beyond MOST_READ matches.
+    """The player's history in a game: one query, or up to three beyond MOST_READ matches.
 
-    Of a longer one only evenly spaced moments are looked up, each by the index, and then all
-    matches around the highest and the lowest of them. The time does not grow with the matches.
+    Of a longer one the matches that matter to a chart: of equal stretches of time the first and
+    the last, the lowest and the highest. Beyond MOST_SOUGHT matches only evenly spaced moments are
+    looked up, each by the index, and then all matches around the highest and the lowest of them:
+    the time does not grow with the matches.
     """
     if rating.matches <= MOST_READ:
         rows = _fetch(f"{_ROWS} ORDER BY played_at, match_id", _whose(rating))
         moments = [Moment(row[1], row[1], row[5:], match_id=row[0]) for row in rows]
-        return History(rows[0][2:5], moments, is_whole=True)
+        return History(rows[0][2:5], moments, has_extremes=True)
     [first] = _fetch(f"{_ROWS} ORDER BY played_at, match_id LIMIT 1", _whose(rating))
-    sampled = _sample(rating, first[1], rating.last_played_at)
+    begin, end = first[1], rating.last_played_at
+    # In a longer stretch there could be decay between matches that are left away.
+    if rating.matches <= MOST_SOUGHT and (end - begin) / STRETCHES < decay.GRACE:
+        return History(first[2:5], _seek(rating, system, begin, end), has_extremes=True)
+    sampled = _sample(rating, begin, end)
     found = {moment.at: moment for moment in sampled}
     found |= {moment.at: moment for moment in _around_extremes(rating, system, sampled)}
-    return History(first[2:5], [found[at] for at in sorted(found)], is_whole=False)
+    return History(first[2:5], [found[at] for at in sorted(found)], has_extremes=False)
 
 
 def points_of(history: History, system: str, until: datetime) -> list[Point]:
@@ -118,6 +134,41 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def _moment(microseconds: int) -> datetime:
     return _EPOCH + timedelta(microseconds=microseconds)
+
+
+_VALUE = {
+    System.ELO: "elo_after",
+    # The shown number without its scale, which puts the matches in the same order.
+    System.OPENSKILL: f"mu_after - {DISPLAY_SIGMAS} * sigma_after",
+}
+
+
+def _seek(rating: Rating, system: str, begin: datetime, end: datetime) -> list[Moment]:
+    """Of equal stretches of time the first, the last, the lowest and the highest match."""
+    edges = [begin + (end - begin) * number / STRETCHES for number in range(STRETCHES)]
+    value = _VALUE[System(system)]
+    orders = (
+        "played_at, match_id",
+        "played_at DESC, match_id DESC",
+        f"{value}, match_id",
+        f"{value} DESC, match_id",
+    )
+    within = f"{_ROWS} AND played_at >= stretch.begin AND played_at < stretch.until"
+    parts = " UNION ".join(f"({within} ORDER BY {order} LIMIT 1)" for order in orders)
+    rows = _fetch(
+        f"""
+        SELECT found.* FROM unnest(%(begins)s::timestamptz[], %(ends)s::timestamptz[])
+               AS stretch (begin, until)
+         CROSS JOIN LATERAL ({parts}) AS found
+         ORDER BY played_at, match_id
+        """,
+        {
+            **_whose(rating),
+            "begins": edges,
+            "ends": [*edges[1:], end + timedelta(microseconds=1)],
+        },
+    )
+    return [Moment(row[1], row[1], row[5:], match_id=row[0]) for row in rows]
 
 
 def _sample(rating: Rating, begin: datetime, end: datetime) -> list[Moment]:

@@ -70,7 +70,7 @@ class GameProfile:
 
     record: GameRecord
     chart: Chart
-    is_whole_chart: bool
+    has_extremes: bool
     week: Week
     forecast: Forecast
     met: Met
@@ -109,7 +109,7 @@ def read_game_profile(
             until=until,
             marks=[(one.version.label, one.version.released_at) for one in versions or ()],
         ),
-        is_whole_chart=history.is_whole,
+        has_extremes=history.has_extremes,
         week=read_week(rating, state, at),
         forecast=forecast(rating, state),
         met=read_met(rating, at),

@@ -1,6 +1,7 @@
 """What a profile says of a player in one game: opponents, form, versions, forecast, history."""
 
 from datetime import timedelta
+from random import Random
 
 import pytest
 
@@ -264,7 +265,56 @@ def test_decay_since_the_last_match_leads_to_the_number_on_the_board(brisca, sou
 
 
 @pytest.mark.parametrize("system", System.values)
-def test_long_history_keeps_its_extremes(brisca, source, monkeypatch, system):
+def test_long_history_keeps_the_extremes_of_every_stretch(brisca, source, monkeypatch, system):
+    random = Random(5)
+    reports = [
+        duel(*random.sample(["ana", f"j{n % 9}"], 2),
+             at=NOW - timedelta(days=300 - (n // 250) * 200, minutes=-7 * n))
+        for n in range(500)
+    ]  # fmt: skip
+    record(*reports, source=source)
+    rating = rating_of(brisca)
+    whole = points_of(read_history(rating, system), system, NOW)
+    monkeypatch.setattr(histories, "MOST_READ", 100)
+    monkeypatch.setattr(histories, "STRETCHES", 40)
+
+    history = read_history(rating, system)
+
+    found = points_of(history, system, NOW)
+    assert history.has_extremes
+    assert found[0] == whole[0]
+    assert {point.match_id for point in found if point.match_id} <= {p.match_id for p in whole}
+    assert [point for point in found if not point.match_id] == [p for p in whole if not p.match_id]
+    assert [point.at for point in found] == sorted(point.at for point in found)
+    begin, end = whole[1].at, rating.last_played_at
+    for number in range(40):
+        edges = [begin + (end - begin) * n / 40 for n in (number, number + 1)]
+        in_stretch = [
+            [p.value for p in points[1:] if edges[0] <= p.at < edges[1] or p.at == edges[1] == end]
+            for points in (whole, found)
+        ]
+        assert bool(in_stretch[0]) == bool(in_stretch[1])
+        if in_stretch[0]:
+            assert (min(in_stretch[0]), max(in_stretch[0])) == (
+                min(in_stretch[1]), max(in_stretch[1]))  # fmt: skip
+            assert (in_stretch[0][0], in_stretch[0][-1]) == (in_stretch[1][0], in_stretch[1][-1])
+    assert len(found) < len(whole) / 2
+
+
+def test_history_of_stretches_longer_than_the_grace_is_sampled(brisca, source, monkeypatch):
+    """Inside such a stretch there is decay, of which its four matches would tell nothing."""
+    monkeypatch.setattr(histories, "MOST_READ", 2)
+    record(*[duel("ana", "pepe", at=days_ago(100 - 30 * n)) for n in range(3)], source=source)
+    rating = rating_of(brisca)
+    monkeypatch.setattr(histories, "STRETCHES", 1)
+
+    assert not read_history(rating, System.ELO).has_extremes
+    monkeypatch.setattr(histories, "STRETCHES", 3)
+    assert read_history(rating, System.ELO).has_extremes
+
+
+@pytest.mark.parametrize("system", System.values)
+def test_very_long_history_keeps_its_extremes(brisca, source, monkeypatch, system):
     reports = [
         duel(*(("ana", f"j{n % 7}") if (n // 25) % 2 else (f"j{n % 7}", "ana")),
              at=NOW - timedelta(minutes=7 * (400 - n)))
@@ -274,12 +324,13 @@ def test_long_history_keeps_its_extremes(brisca, source, monkeypatch, system):
     rating = rating_of(brisca)
     whole = points_of(read_history(rating, system), system, NOW)
     monkeypatch.setattr(histories, "MOST_READ", 100)
+    monkeypatch.setattr(histories, "MOST_SOUGHT", 100)
     monkeypatch.setattr(histories, "MOMENTS", 60)
 
     history = read_history(rating, system)
     sampled = points_of(history, system, NOW)
 
-    assert not history.is_whole
+    assert not history.has_extremes
     assert len(sampled) <= 60 + 4
     values = [point.value for point in whole[1:]]
     found = [point.value for point in sampled[1:]]
