@@ -6,15 +6,14 @@ import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from os import SEEK_END, PathLike
 from pathlib import Path
 from typing import BinaryIO
 
-from django.db import transaction
-
 from ratings import ledger
-from ratings.models import Game, Source
-from ratings.recording import Answer, Receipt, record_matches
+from ratings.models import Source
+from ratings.recording import TRIES, Answer, Intake, Overtaken, Receipt
 from ratings.report_files import Lines, Problem, Reading, read_reports
 
 BATCH = 10_000
@@ -49,8 +48,10 @@ class ImportResult:
                 self.problems.append(problem)
 
 
-Progress = Callable[[int, int], None]
-"""Called with the bytes done and the bytes in all."""
+Progress = Callable[[float, float], None]
+"""Called with what is done and what there is in all: reading is the first half, rating the other."""
+
+MATCHES_BETWEEN_CALLS = 1_000
 
 
 def import_file(
@@ -64,29 +65,41 @@ def import_file(
 ) -> ImportResult:
     """Records the file's matches; a stream has to be binary and able to seek.
 
-    All or nothing, in one transaction that holds the locks of all games from the beginning: a
-    later batch may name any of them, and taken one by one their order could not be kept. With
-    `keep_going` each batch is a transaction of its own, and what is in order stays.
+    The whole file is read, put aside and rated without a lock, and written at the end at once:
+    all or nothing, or with `keep_going` all that is in order. A crash leaves nothing.
     UnreadableFile where it is no list of match reports, OSError where it cannot be opened.
     """
     with ExitStack() as stack:
         stack.enter_context(_no_search_for_cycles())
         if isinstance(file, str | PathLike):
             file = stack.enter_context(Path(file).open("rb"))
-        result = ImportResult()
-        batches = _batches(file, result, progress)
-        if keep_going and not dry_run:
-            for batch in batches:
-                _record(batch, source, may_create_players, result)
-            result.is_applied = True
-            return result
-        with transaction.atomic():
-            ledger.lock_games(Game.objects.values_list("slug", flat=True))
-            for batch in batches:
-                # Also after a problem: those further down are to be named in the same run.
-                _record(batch, source, may_create_players, result)
-            result.is_applied = not dry_run and (keep_going or result.is_clean)
-            transaction.set_rollback(not result.is_applied)
+        for _attempt in range(TRIES - 1):
+            try:
+                return _import_once(file, source, may_create_players, keep_going, dry_run, progress)
+            except Overtaken:
+                continue
+        return _import_once(file, source, may_create_players, keep_going, dry_run, progress)
+
+
+def _import_once(
+    file: BinaryIO,
+    source: Source,
+    may_create_players: bool,
+    keep_going: bool,
+    dry_run: bool,
+    progress: Progress | None,
+) -> ImportResult:
+    result = ImportResult()
+    with ledger.stage() as staged:
+        intake = Intake(source, staged, may_create_players=may_create_players, at=datetime.now(UTC))
+        for batch in _batches(file, result, progress):
+            # Also after a problem: those further down are to be named in the same run.
+            _take(batch, intake, result)
+        if result.new and not dry_run and (keep_going or result.is_clean):
+            intake.record(on_match=_matches_rated(result.new, progress))
+        result.is_applied = not dry_run and (keep_going or result.is_clean)
+    if progress:
+        progress(1, 1)
     return result
 
 
@@ -123,21 +136,28 @@ def _batches(
             yield batch
             batch = []
             if progress:
-                progress(lines.bytes_read, size)
+                progress(lines.bytes_read / size / 2, 1)
     if batch:
         yield batch
-    if progress:
-        progress(size, size)
 
 
-def _record(
-    batch: Sequence[Reading], source: Source, may_create_players: bool, result: ImportResult
-) -> None:
-    receipts = record_matches(
-        [reading.report for reading in batch if reading.report],
-        source=source,
-        may_create_players=may_create_players,
-    )
+def _matches_rated(new: int, progress: Progress | None) -> Callable[[], None] | None:
+    """What to call for each match that is rated; where more than the new ones are, it stays full."""
+    if progress is None:
+        return None
+    done = 0
+
+    def count() -> None:
+        nonlocal done
+        done += 1
+        if done % MATCHES_BETWEEN_CALLS == 0:
+            progress(min(0.5 + done / new / 2, 1), 1)
+
+    return count
+
+
+def _take(batch: Sequence[Reading], intake: Intake, result: ImportResult) -> None:
+    receipts = intake.take([reading.report for reading in batch if reading.report])
     for reading, receipt in zip(batch, receipts, strict=True):
         _count(receipt, result)
         result.add_problems(Problem(reading.line, text) for text in receipt.problems)
@@ -145,7 +165,7 @@ def _record(
 
 def _count(receipt: Receipt, result: ImportResult) -> None:
     match receipt.answer:
-        case Answer.RECORDED:
+        case Answer.WAITING:
             result.new += 1
         case Answer.REPEATED:
             result.repeated += 1

@@ -107,14 +107,31 @@ def find_called(handles: Iterable[str]) -> dict[str, Player]:
     return found
 
 
-def create_players(source: Source, player_ids: Mapping[str, str]) -> None:
+def reserve_player_ids(count: int) -> list[int]:
+    """Numbers for players that are to be made, ascending."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT nextval(pg_get_serial_sequence('ratings_player', 'id'))
+              FROM generate_series(1, %s)
+            """,
+            [count],
+        )
+        return [id for (id,) in cursor.fetchall()]
+
+
+def create_players(
+    source: Source, player_ids: Mapping[str, str], reserved: Mapping[str, int] | None = None
+) -> None:
     """Makes a person for each id (by folded id) that the source's aliases do not know yet.
 
     The handle is the id where that is valid and free, else one as near to it as can be. Rows go
     in by key order, the order in which every writer takes them, and an id that another
     transaction makes at the same moment becomes that transaction's player, not a second one.
+    `reserved` are the numbers they get, by folded id, where those were settled before.
     """
     wanted = dict(sorted(player_ids.items()))
+    reserved = reserved or {}
     attempt = 1
     while wanted:
         candidates = {key: _candidate(wanted[key], attempt) for key in wanted}
@@ -126,7 +143,9 @@ def create_players(source: Source, player_ids: Mapping[str, str]) -> None:
         for key, handle in candidates.items():
             if key in wanted and fold(handle) not in taken[0] and skeleton(handle) not in taken[1]:
                 keys_by_handle.setdefault(handle, key)
-        made = _insert_players({handle: wanted[key] for handle, key in keys_by_handle.items()})
+        made = _insert_players(
+            {handle: (reserved.get(key), wanted[key]) for handle, key in keys_by_handle.items()}
+        )
         _insert_aliases(
             source,
             [
@@ -173,22 +192,28 @@ def _taken_handles(handles: Iterable[str]) -> tuple[set[str], set[str]]:
     return taken_keys, taken_looks
 
 
-def _insert_players(names: Mapping[str, str]) -> dict[str, int]:
-    """Ids by handle key of those that nobody else inserted first. `names` is by handle."""
-    handles = sorted(names, key=fold)
-    shown = [_name(names[handle], handle) for handle in handles]
+def _insert_players(new: Mapping[str, tuple[int | None, str]]) -> dict[str, int]:
+    """Ids by handle key of those that nobody else inserted first.
+
+    `new` has, by handle, the id where it is reserved, and the name.
+    """
+    handles = sorted(new, key=fold)
+    shown = [_name(new[handle][1], handle) for handle in handles]
     with connection.cursor() as cursor:
         cursor.execute(
             """
             INSERT INTO ratings_player
-                (handle, handle_key, handle_skeleton, name, search_key, is_bot, status, created_at)
-            SELECT handle, handle_key, handle_skeleton, name, search_key, false, 'active', now()
-              FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[], %s::text[])
-                   AS new (handle, handle_key, handle_skeleton, name, search_key)
+                (id, handle, handle_key, handle_skeleton, name, search_key, is_bot, status,
+                 created_at)
+            SELECT coalesce(id, nextval(pg_get_serial_sequence('ratings_player', 'id'))),
+                   handle, handle_key, handle_skeleton, name, search_key, false, 'active', now()
+              FROM unnest(%s::bigint[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[])
+                   AS new (id, handle, handle_key, handle_skeleton, name, search_key)
             ON CONFLICT DO NOTHING
             RETURNING handle_key, id
             """,
             [
+                [new[handle][0] for handle in handles],
                 handles,
                 [fold(handle) for handle in handles],
                 [skeleton(handle) for handle in handles],

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from itertools import batched
 from typing import Any
 
 from django.db import DatabaseError, IntegrityError, OperationalError, transaction
@@ -14,10 +15,10 @@ from psycopg.types.json import Jsonb
 
 from ratings import history, ledger
 from ratings.history import MOST_RERATED
-from ratings.ledger import NewMatch, Position
-from ratings.models import Game, GameState, Match, Source, Status
+from ratings.ledger import NewMatch, Position, Staged
+from ratings.models import Game, GameState, Match, PlayerStatus, Source, Status
 from ratings.names import fold
-from ratings.players import KnownPlayer, create_players, find_players
+from ratings.players import KnownPlayer, create_players, find_players, reserve_player_ids
 from ratings.reports import Report
 from ratings.systems.replay import Change, Entry, Outcome, PlayedMatch
 
@@ -183,8 +184,8 @@ class _Recorder:
         """The receipts of the reports; those that are new and sound are written, game by game."""
         # In this order: where another writer stores one of them in between, its new players are
         # known here and its id is taken; the other way round they would seem to differ.
-        stored = ledger.read_reports(self.source.pk, {report.external_id for report in reports})
-        known = find_players(self.source, {p for report in reports for p in report.players})
+        stored = self._find_stored({report.external_id for report in reports})
+        known = self._find_players({p for report in reports for p in report.players})
         allowed = ledger.read_allowed_games(self.source.pk)
         receipts: dict[int, Receipt] = {}
         accepted: dict[str, int] = {}
@@ -207,8 +208,7 @@ class _Recorder:
             if (key := fold(player)) not in known
         }
         if unknown:
-            create_players(self.source, unknown)
-            known |= find_players(self.source, unknown.values())
+            known |= self._make_players(unknown)
 
         by_game: dict[str, list[int]] = {}
         for number in accepted.values():
@@ -228,6 +228,18 @@ class _Recorder:
                 receipts[first].match_id, canonical_report(reports[first], known), report, known
             )
         return [receipts[number] for number in range(len(reports))]
+
+    def _find_stored(self, external_ids: Collection[str]) -> dict[str, tuple[int, Any]]:
+        """(match id, canonical report) of those stored before, by external id."""
+        return ledger.read_reports(self.source.pk, external_ids)
+
+    def _find_players(self, player_ids: Collection[str]) -> dict[str, KnownPlayer]:
+        return find_players(self.source, player_ids)
+
+    def _make_players(self, unknown: Mapping[str, str]) -> dict[str, KnownPlayer]:
+        """New players for ids (by folded id) that are not known."""
+        create_players(self.source, unknown)
+        return find_players(self.source, unknown.values())
 
     def _problems(
         self,
@@ -348,6 +360,80 @@ class _Recorder:
             report=Jsonb(canonical_report(report, known)),
             points={number: team.points for number, team in enumerate(report.teams, start=1)},
         )
+
+
+class Overtaken(Exception):
+    """Somebody else stored meanwhile what was to be stored: begin again, and see it."""
+
+
+class Intake(_Recorder):
+    """Takes in reports by the thousands without a lock, and records them all at once.
+
+    What stands up is put aside, with new players not made yet but for their ids; `record` rates
+    it from a snapshot, and then writes it. Nothing is stored before, and nothing if it fails.
+    """
+
+    def __init__(
+        self, source: Source, staged: Staged, *, may_create_players: bool, at: datetime
+    ) -> None:
+        super().__init__(source, at, None, may_create_players, may_wait=False)
+        self.staged = staged
+        self.new_players: dict[str, tuple[str, KnownPlayer]] = {}
+
+    def take(self, reports: Sequence[Report]) -> list[Receipt]:
+        """What would become of the reports, in their order; WAITING for those put aside."""
+        states = ledger.read_states({report.game for report in reports})
+        return self._take(reports, states, self._put_aside)
+
+    def record(self, *, on_match: history.OnMatch | None = None) -> None:
+        """Rates and stores what was put aside: all of it or nothing.
+
+        Overtaken where the same source's reports, or its new players, were stored meanwhile.
+        """
+        try:
+            history.write_staged(
+                self.staged,
+                self.staged.new.keys(),
+                lambda state: history.Rewrite(staged=self.staged.new[state.game.slug]),
+                first=self._create_players,
+                on_match=on_match,
+            )
+        except (IntegrityError, OperationalError) as error:
+            if not _is_worth_another_try(error):
+                raise
+            raise Overtaken from error
+
+    def _put_aside(self, state: GameState, new: Sequence[NewMatch]) -> Mapping[int, Outcome]:
+        self.staged.add_matches(state.game, new)
+        return {}
+
+    def _find_stored(self, external_ids: Collection[str]) -> dict[str, tuple[int, Any]]:
+        return super()._find_stored(external_ids) | self.staged.read_reports(external_ids)
+
+    def _find_players(self, player_ids: Collection[str]) -> dict[str, KnownPlayer]:
+        keys = {fold(player_id) for player_id in player_ids}
+        new = {key: self.new_players[key][1] for key in keys & self.new_players.keys()}
+        return super()._find_players(player_ids) | new
+
+    def _make_players(self, unknown: Mapping[str, str]) -> dict[str, KnownPlayer]:
+        ids = reserve_player_ids(len(unknown))
+        made = {
+            key: KnownPlayer(id, is_bot=False, status=PlayerStatus.ACTIVE, owner_id=None)
+            for key, id in zip(sorted(unknown), ids, strict=True)
+        }
+        self.new_players |= {key: (unknown[key], player) for key, player in made.items()}
+        return made
+
+    def _create_players(self) -> None:
+        """Makes the new players, the games being locked."""
+        for keys in batched(sorted(self.new_players), ledger.ROWS_AT_A_TIME, strict=False):
+            ids = {key: self.new_players[key][0] for key in keys}
+            create_players(self.source, ids, {key: self.new_players[key][1].id for key in keys})
+            if any(
+                player != self.new_players[key][1]
+                for key, player in find_players(self.source, ids.values()).items()
+            ):
+                raise Overtaken
 
 
 def _position(match: PlayedMatch) -> Position:

@@ -18,6 +18,7 @@ from ratings.history.changes import (
 )
 from ratings.history.proposals import Correct, CorrectTeam, Proposal, correct, restore, void
 from ratings.history.rerating import (
+    MOST_RERATED,
     OnMatch,
     Rerating,
     Rerun,
@@ -25,6 +26,8 @@ from ratings.history.rerating import (
     rerate,
     rerate_from_snapshot,
     rerate_from_start,
+    rewrite_history,
+    write_staged,
 )
 from ratings.history.verification import (
     MOST_DIFFERENCES,
@@ -35,6 +38,7 @@ from ratings.history.verification import (
 
 __all__ = [
     "MOST_DIFFERENCES",
+    "MOST_RERATED",
     "Correct",
     "CorrectTeam",
     "HistoryMoved",
@@ -56,8 +60,10 @@ __all__ = [
     "rerate_from_start",
     "restore",
     "restore_matches",
+    "rewrite_history",
     "run_verification",
     "verify",
     "void",
     "void_matches",
+    "write_staged",
 ]

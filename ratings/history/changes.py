@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from heapq import nlargest, nsmallest
 
-from django.db import transaction
-
 from ratings import ledger
 from ratings.history.proposals import Correct, Proposal, correct, described, restore, void
-from ratings.history.rerating import OnMatch, Rerun, Rewrite, rerate
+from ratings.history.rerating import OnMatch, Rerating, Rerun, Rewrite, rewrite_history
+from ratings.ledger import EditedMatch, FullMatch
 from ratings.models import (
     CorrectedMatch,
     Correction,
@@ -26,7 +25,7 @@ from ratings.snapshots import snapshot
 from ratings.systems import decay
 from ratings.systems.match import START
 from ratings.systems.openskill import displayed_rating
-from ratings.systems.replay import Standing
+from ratings.systems.replay import Outcome, Standing
 
 SHOWN_MOVERS = 10
 TOP = 10
@@ -94,24 +93,42 @@ def carry_out(
 ) -> list[Correction]:
     """Changes history as proposed: one re-rating and one Correction for each game that changes.
 
-    `expected` holds the previewed version of each game by slug; HistoryMoved where one moved on.
-    ReportError where the proposal is against the rules. All of it or nothing.
+    `expected` holds the previewed version of each game by slug; HistoryMoved where one has moved
+    on when this begins, or is rewritten meanwhile. ReportError where the proposal is against the
+    rules. All of it or nothing.
     """
-    slugs = proposal.games
-    with transaction.atomic():
-        states = ledger.lock_games(slugs)
-        is_current = expected is None or all(
-            expected.get(slug) == state.version for slug, state in states.items()
+    before: dict[str, dict[int, FullMatch]] = {}
+    corrections = []
+
+    def plan(state: GameState) -> Rewrite:
+        slug = state.game.slug
+        if expected is not None and expected.get(slug) != state.version:
+            raise _Moved
+        edits = proposal.edits(state.game, at=at)
+        before[slug] = ledger.read_matches(state.game, edits.keys())
+        return Rewrite(edited=edits)
+
+    def then(state: GameState, rewrite: Rewrite, rerating: Rerating) -> None:
+        correction = Correction.objects.create(
+            game=state.game,
+            kind=proposal.kind,
+            reason=reason,
+            note=note,
+            made_by=by,
+            rerated=rerating.rerated,
         )
-        if is_current:
-            made = [
-                _carry_out_in(
-                    state, proposal, by=by, reason=reason, note=note, at=at, on_match=on_match
-                )
-                for state in states.values()
-            ]
-            return [correction for correction in made if correction is not None]
-    raise HistoryMoved(preview(proposal, at=at))
+        _describe(correction, before[state.game.slug], rewrite.edited, rerating.outcomes)
+        corrections.append(correction)
+
+    try:
+        rewrite_history(proposal.games, plan, then=then, on_match=on_match)
+    except _Moved:
+        raise HistoryMoved(preview(proposal, at=at)) from None
+    return corrections
+
+
+class _Moved(Exception):
+    """A game's version is not the one that was shown."""
 
 
 def void_matches(
@@ -154,44 +171,25 @@ def correct_match(
     )
 
 
-def _carry_out_in(
-    state: GameState,
-    proposal: Proposal,
-    *,
-    by: User | None,
-    reason: str,
-    note: str,
-    at: datetime | None,
-    on_match: OnMatch | None,
-) -> Correction | None:
-    edits = proposal.edits(state.game, at=at)
-    if not edits:
-        return None
-    before = ledger.read_matches(state.game, edits.keys())
-    rerating = rerate(state, Rewrite(edited=edits), on_match=on_match)
-    correction = Correction.objects.create(
-        game=state.game,
-        kind=proposal.kind,
-        reason=reason,
-        note=note,
-        made_by=by,
-        rerated=rerating.rerated,
-    )
+def _describe(
+    correction: Correction,
+    before: Mapping[int, FullMatch],
+    edits: Mapping[int, EditedMatch],
+    outcomes: Mapping[int, Outcome],
+) -> None:
+    """Keeps what the correction made of each match."""
     CorrectedMatch.objects.bulk_create(
         [
             CorrectedMatch(
                 correction=correction,
                 match_id=match_id,
                 before=described(before[match_id], status=before[match_id].status),
-                after=described(
-                    edit, status=ledger.status_of(rerating.outcomes[match_id].reason)[0]
-                ),
+                after=described(edit, status=ledger.status_of(outcomes[match_id].reason)[0]),
             )
             for match_id, edit in edits.items()
         ],
         batch_size=ledger.ROWS_AT_A_TIME,
     )
-    return correction
 
 
 def find_matches(

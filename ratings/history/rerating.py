@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import merge
 from typing import Any
@@ -10,7 +10,15 @@ from typing import Any
 from django.db import transaction
 
 from ratings import ledger
-from ratings.ledger import EditedMatch, NewMatch, Position, StoredMatch, StoredRating
+from ratings.ledger import (
+    EditedMatch,
+    NewMatch,
+    Position,
+    Staged,
+    StagedMatches,
+    StoredMatch,
+    StoredRating,
+)
 from ratings.models import Game, GameState
 from ratings.snapshots import snapshot
 from ratings.systems.engine import engine
@@ -18,6 +26,9 @@ from ratings.systems.replay import Outcome, PlayedMatch, Replay, Standing, count
 
 type OnMatch = Callable[[], None]
 """Called for each match that is rated again, so that somebody may watch."""
+
+MOST_RERATED = 2000
+"""What has more matches rated again is long: nobody is to wait for it."""
 
 TRIES = 3
 """How often a re-rating from a snapshot starts over because history was rewritten meanwhile."""
@@ -28,27 +39,31 @@ class Rewrite:
     """What is to change in a game's history.
 
     `new` matches are not stored yet, `waiting` ones are stored outside history, `edited` ones
-    (by id) are in it and change facts or place.
+    (by id) are in it and change facts or place. `staged` are new ones by the thousands.
     """
 
     new: Sequence[NewMatch] = ()
+    staged: StagedMatches | None = None
     waiting: Sequence[PlayedMatch] = ()
     edited: Mapping[int, EditedMatch] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:
-        return not (self.new or self.waiting or self.edited)
+        return not (self.new or self.staged or self.waiting or self.edited)
 
     @property
     def since(self) -> Position:
         """The earliest position it touches; ValueError where it touches none."""
         matches = [*self.placed]
         matches += [edit.was for edit in self.edited.values()]
-        return min(Position(match.played_at, match.id) for match in matches)
+        positions = [Position(match.played_at, match.id) for match in matches]
+        if self.staged is not None and self.staged.first is not None:
+            positions.append(self.staged.first)
+        return min(positions)
 
     @property
     def placed(self) -> Iterator[PlayedMatch]:
-        """The matches as they are to be, each in its place."""
+        """The matches as they are to be, each in its place; but for the staged ones."""
         yield from (stored.match for stored in self.new)
         yield from self.waiting
         yield from (edit.match for edit in self.edited.values())
@@ -93,10 +108,12 @@ class Rerun:
         if not self.is_append:
             player_sets |= ledger.read_player_sets_since(game, self.since)
         players = {player for together in player_sets for player in together}
+        if rewrite.staged is not None:
+            players |= rewrite.staged.read_players()
         self.old = ledger.read_ratings(game, players)
         self.replay = Replay(
             _standings_before(game, self.since, self.old, is_append=self.is_append),
-            ledger.read_recent(game, self.since, player_sets),
+            ledger.read_recent(game, self.since, None if rewrite.staged else player_sets),
         )
         self.rerated = 0
         self.outcomes: dict[int, Outcome] = {}
@@ -104,14 +121,21 @@ class Rerun:
     def changes(self) -> Iterator[Outcome]:
         """Runs; yields what the ledger does not say yet of the matches it holds.
 
-        The outcomes of the matches put in place gather in `outcomes`.
+        The outcomes of the matches put in place gather in `outcomes`; those of staged ones, which
+        may be too many for that, are yielded too.
         """
+        staged = self.rewrite.staged
         stored_history = iter(()) if self.is_append else ledger.read_history(self.game, self.since)
-        for match, stored in _in_order(stored_history, self.rewrite.placed):
+        placed = iter(()) if staged is None else staged.read()
+        for match, stored in _in_order(stored_history, self.rewrite.placed, placed):
             if self.on_match is not None:
                 self.on_match()
             if stored is None:
-                self.outcomes[match.id] = self.replay.rate(match)
+                outcome = self.replay.rate(match)
+                if staged is None:
+                    self.outcomes[match.id] = outcome
+                else:
+                    yield outcome
                 continue
             if stored.changes:
                 # The standings still count what the ledger said before.
@@ -168,38 +192,132 @@ def _place(state: GameState, run: Rerun) -> None:
     )
 
 
-def rerate_from_snapshot(
-    slug: str, plan: Callable[[Game], Rewrite], *, on_match: OnMatch | None = None
-) -> Rerating:
-    """Rates a game again, computing without its lock.
+type Plan = Callable[[GameState], Rewrite]
+"""Reads what is to change in a game. Asked again where history was rewritten meanwhile."""
 
-    `plan` reads what is to change. The long part runs on a snapshot and keeps its results aside;
-    then the game is locked, they are written, and what was appended meanwhile is rated again. So
-    others wait for the writing only, readers see the old state or the new one, and a crash leaves
-    the old. Where history was rewritten meanwhile it starts over, at last under the lock.
+type Then = Callable[[GameState, Rewrite, Rerating], None]
+"""Called for each game when its new history is written, in the same transaction."""
+
+
+def rewrite_history(
+    slugs: Collection[str],
+    plan: Plan,
+    *,
+    most_rerated: int = MOST_RERATED,
+    then: Then | None = None,
+    on_match: OnMatch | None = None,
+) -> dict[str, Rerating]:
+    """Changes the histories of games as planned, all or none; what was done to each that changed.
+
+    What is short is done under the games' locks. Where more than so many matches of a game come
+    after, it is worked out without them (`rerate_from_snapshot`).
+    """
+    with snapshot():
+        rewrites = {state: plan(state) for state in ledger.read_states(slugs).values()}
+        changed = {state: each for state, each in rewrites.items() if not each.is_empty}
+        is_long = any(
+            each.since < ledger.position_before_newest(state.game, most_rerated)
+            for state, each in changed.items()
+        )
+    if is_long:
+        return rerate_from_snapshot(slugs, plan, then=then, on_match=on_match)
+    if not changed:
+        return {}
+    reratings = {}
+    with transaction.atomic():
+        for slug, state in ledger.lock_games(slugs).items():
+            rewrite = plan(state)
+            if not rewrite.is_empty:
+                reratings[slug] = rerate(state, rewrite, on_match=on_match)
+                if then is not None:
+                    then(state, rewrite, reratings[slug])
+    return reratings
+
+
+def rerate_from_snapshot(
+    slugs: Collection[str],
+    plan: Plan,
+    *,
+    then: Then | None = None,
+    on_match: OnMatch | None = None,
+) -> dict[str, Rerating]:
+    """Changes the histories of games, working it out without their locks.
+
+    The long part runs on a snapshot and puts its results aside; then the games are locked, the
+    results written, and what was appended meanwhile is rated again. So others wait for the
+    writing only, readers see the old state or the new one, and a crash leaves the old. Where
+    history was rewritten meanwhile it starts over, at last under the locks.
+    """
+    with ledger.stage() as staged:
+        return write_staged(staged, slugs, plan, then=then, on_match=on_match)
+
+
+def write_staged(
+    staged: Staged,
+    slugs: Collection[str],
+    plan: Plan,
+    *,
+    first: Callable[[], None] | None = None,
+    then: Then | None = None,
+    on_match: OnMatch | None = None,
+) -> dict[str, Rerating]:
+    """The same, for new matches that are put aside already.
+
+    `first` is called when the games are locked, before anything is written.
     """
     for _ in range(TRIES):
-        staged = ledger.stage()
         with snapshot():
-            before = GameState.objects.select_related("game").get(game__slug=slug)
-            rewrite = plan(before.game)
-            if rewrite.is_empty:
-                return NOTHING_RERATED
-            run = Rerun(before.game, rewrite, on_match=on_match)
-            for part in _parts(run.changes()):
-                staged.add(part)
+            before = ledger.read_states(slugs)
+            runs = _run(before, plan, staged, on_match)
         with transaction.atomic():
-            state = ledger.lock_games([slug])[slug]
-            if state.rewrites == before.rewrites:
-                return _write_run(state, run, staged)
+            states = ledger.lock_games(runs.keys())
+            if all(states[slug].rewrites == before[slug].rewrites for slug in runs):
+                return _write_runs(states, runs, staged, first, then)
+        staged.forget_outcomes()
     with transaction.atomic():
-        state = ledger.lock_games([slug])[slug]
-        return rerate(state, plan(state.game), on_match=on_match)
+        states = ledger.lock_games(slugs)
+        return _write_runs(states, _run(states, plan, staged, on_match), staged, first, then)
 
 
-def _write_run(state: GameState, run: Rerun, staged: ledger.Staged) -> Rerating:
-    """Stores what a run on a snapshot found, and rates again what was appended since."""
+def _run(
+    states: Mapping[str, GameState], plan: Plan, staged: Staged, on_match: OnMatch | None
+) -> dict[str, Rerun]:
+    """Works out the games that change, and puts the results aside."""
+    runs = {}
+    for slug, state in states.items():
+        rewrite = plan(state)
+        if rewrite.is_empty:
+            continue
+        runs[slug] = run = Rerun(state.game, rewrite, on_match=on_match)
+        for part in _parts(run.changes()):
+            staged.add(part, rewrite.staged)
+    return runs
+
+
+def _write_runs(
+    states: Mapping[str, GameState],
+    runs: Mapping[str, Rerun],
+    staged: Staged,
+    first: Callable[[], None] | None,
+    then: Then | None,
+) -> dict[str, Rerating]:
+    if not runs:
+        return {}
+    if first is not None:
+        first()
+    # Before the new matches are written, which may have been played after what was appended.
+    appended = {slug: ledger.first_position_after(run.game, run.end) for slug, run in runs.items()}
     staged.write()
+    reratings = {}
+    for slug, run in runs.items():
+        reratings[slug] = _write_run(states[slug], run, appended[slug])
+        if then is not None:
+            then(states[slug], run.rewrite, reratings[slug])
+    return reratings
+
+
+def _write_run(state: GameState, run: Rerun, appended: Position | None) -> Rerating:
+    """Stores what a run on a snapshot found, and rates again what was appended since."""
     _place(state, run)
     now = ledger.read_ratings(state.game, run.standings.keys())
     ledger.write_ratings(
@@ -210,15 +328,11 @@ def _write_run(state: GameState, run: Rerun, staged: ledger.Staged) -> Rerating:
         },
         now,
     )
-    newest = ledger.newest_position(state.game)
-    rerated = run.rerated
-    if newest is not None and (run.end is None or newest > run.end):
-        end = run.end or ledger.BEGINNING
-        again = rerate(state, since=Position(end.played_at, end.id + 1))
-        rerated += again.rerated
-    else:
-        ledger.announce(state, is_rewrite=True)
-    return Rerating(run.outcomes, rerated)
+    if appended is None:
+        ledger.announce(state, is_rewrite=not run.is_append or bool(run.rewrite.waiting))
+        return Rerating(run.outcomes, run.rerated)
+    again = rerate(state, since=appended)
+    return Rerating(run.outcomes, run.rerated + again.rerated)
 
 
 def _carried_on(standing: Standing, was: StoredRating | None, now: StoredRating | None) -> Standing:
@@ -326,12 +440,13 @@ def _players(match: PlayedMatch) -> tuple[int, ...]:
 
 
 def _in_order(
-    stored: Iterator[StoredMatch], placed: Iterable[PlayedMatch]
+    stored: Iterator[StoredMatch], placed: Iterable[PlayedMatch], staged: Iterator[PlayedMatch]
 ) -> Iterator[tuple[PlayedMatch, StoredMatch | None]]:
-    """Stored matches and those to be placed, in the order of history."""
+    """Stored matches and those to be placed, in the order of history; `staged` are in it."""
     return merge(
         ((kept.match, kept) for kept in stored),
         sorted(((match, None) for match in placed), key=_history_order),
+        ((match, None) for match in staged),
         key=_history_order,
     )
 

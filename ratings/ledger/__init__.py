@@ -8,6 +8,7 @@ from ratings.ledger.checks import read_contradictions, read_wrong_counts, read_w
 from ratings.ledger.reading import (
     FullMatch,
     count_history,
+    first_position_after,
     lock_games,
     newest_position,
     next_match_ids,
@@ -41,14 +42,13 @@ from ratings.ledger.rows import (
     listed_since,
     status_of,
 )
+from ratings.ledger.staging import Staged, StagedMatches, stage
 from ratings.ledger.writing import (
     CHANNEL,
-    Staged,
     announce,
     edit_matches,
     insert_matches,
     recount,
-    stage,
     update_matches,
     write_ratings,
 )
@@ -64,12 +64,14 @@ __all__ = [
     "NewMatch",
     "Position",
     "Staged",
+    "StagedMatches",
     "StoredMatch",
     "StoredRating",
     "announce",
     "count_history",
     "edit_matches",
     "fact_of",
+    "first_position_after",
     "insert_matches",
     "is_recent",
     "listed_since",

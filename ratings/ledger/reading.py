@@ -62,13 +62,19 @@ def read_reports(source_id: int, external_ids: Collection[str]) -> dict[str, tup
 
     Plain SQL, as all that every single report asks: a queryset takes longer than its query.
     """
+    return _reports("ratings_match", "source_id = %s AND ", [source_id, list(external_ids)])
+
+
+def read_staged_reports(external_ids: Collection[str]) -> dict[str, tuple[int, Any]]:
+    """The same of those that were put aside."""
+    return _reports("staged_new", "", [list(external_ids)])
+
+
+def _reports(table: str, condition: str, params: Sequence[Any]) -> dict[str, tuple[int, Any]]:
     with connection.cursor() as cursor:
         cursor.execute(
-            """
-            SELECT external_id, id, report FROM ratings_match
-             WHERE source_id = %s AND external_id = ANY(%s)
-            """,
-            [source_id, list(external_ids)],
+            f"SELECT external_id, id, report FROM {table} WHERE {condition}external_id = ANY(%s)",
+            params,
         )
         return {row[0]: (row[1], json.loads(row[2])) for row in cursor}
 
@@ -102,6 +108,21 @@ def newest_position(game: Game) -> Position | None:
     return Position(*row) if row else None
 
 
+def first_position_after(game: Game, position: Position | None) -> Position | None:
+    """Where the first match of the game's history stands after a position, or its first of all."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            """
+            SELECT played_at, id FROM ratings_match
+             WHERE game_id = %s AND status <> 'waiting' AND (played_at, id) > (%s, %s)
+             ORDER BY played_at, id LIMIT 1
+            """,
+            [game.pk, *(position or BEGINNING)],
+        )
+        row = cursor.fetchone()
+    return Position(*row) if row else None
+
+
 def next_match_ids(count: int) -> list[int]:
     """Ids for new matches, ascending: among equal times, history goes by id."""
     with connection.cursor() as cursor:
@@ -126,12 +147,17 @@ _HISTORY = """
 
 
 @contextmanager
-def _streaming_cursor(query: str, params: Sequence[Any]) -> Iterator[Iterable[tuple[Any, ...]]]:
-    """Rows from a server-side cursor; memory stays the same however many there are."""
+def streaming_cursor(
+    name: str, query: str, params: Sequence[Any]
+) -> Iterator[Iterable[tuple[Any, ...]]]:
+    """Rows from a server-side cursor; memory stays the same however many there are.
+
+    Two that are open at once need two names.
+    """
     connection.ensure_connection()
     with (
         connection.wrap_database_errors,
-        connection.connection.cursor(name="naiply_history", binary=True) as cursor,
+        connection.connection.cursor(name=name, binary=True) as cursor,
     ):
         cursor.itersize = ROWS_AT_A_TIME
         cursor.execute(query, params)
@@ -157,7 +183,7 @@ def read_history(game: Game, since: Position = BEGINNING) -> Iterator[StoredMatc
 
     Streams. What is written while it runs is not seen: the rows are those of its beginning.
     """
-    with _streaming_cursor(_HISTORY, [game.pk, *since]) as rows:
+    with streaming_cursor("history", _HISTORY, [game.pk, *since]) as rows:
         current: tuple[Any, ...] | None = None
         entries: list[Entry] = []
         changes: list[Change] = []
@@ -330,25 +356,24 @@ def read_peaks_before(
         return {row[0]: row[1:] for row in cursor}
 
 
-def read_recent(game: Game, position: Position, wanted: Collection[tuple[int, ...]]) -> Recent:
-    """The rated matches of these sets of players in the 24 hours before a position."""
+def read_recent(
+    game: Game, position: Position, wanted: Collection[tuple[int, ...]] | None
+) -> Recent:
+    """The rated matches in the 24 hours before a position, of these sets of players or of all."""
+    joined, params = "", []
+    if wanted is not None:
+        joined = "JOIN (SELECT unnest(%s::text[])::bigint[] AS players) AS wanted USING (players)"
+        params = [["{" + ",".join(map(str, players)) + "}" for players in wanted]]
     recent = Recent()
     with connection.cursor() as cursor:
         cursor.execute(
-            """
-            SELECT m.played_at, m.players
-              FROM (SELECT unnest(%s::text[])::bigint[] AS players) AS wanted
-              JOIN ratings_match m USING (players)
+            f"""
+            SELECT m.played_at, m.players FROM ratings_match m {joined}
              WHERE m.game_id = %s AND m.status = 'rated'
                AND m.played_at > %s AND (m.played_at, m.id) < (%s, %s)
              ORDER BY m.played_at, m.id
             """,
-            [
-                ["{" + ",".join(map(str, players)) + "}" for players in wanted],
-                game.pk,
-                position.played_at - PAIR_WINDOW,
-                *position,
-            ],
+            [*params, game.pk, position.played_at - PAIR_WINDOW, *position],
         )
         for played_at, players in cursor:
             recent.add(played_at, tuple(players))

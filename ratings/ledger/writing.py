@@ -33,6 +33,35 @@ CHANNEL = "naiply"
 """NOTIFY channel; the payload is `<game slug> <version>`, delivered at commit."""
 
 
+MATCH_COLUMNS = {
+    "id": "int8",
+    "game_id": "int8",
+    "source_id": "int8",
+    "external_id": "text",
+    "played_at": "timestamptz",
+    "received_at": "timestamptz",
+    "termination": "text",
+    "report": "jsonb",
+    "players": "int8[]",
+}
+"""The facts of a match, in the order of `facts_of`."""
+
+STATUS_COLUMNS = {"status": "text", "reason": "text"}
+
+PARTICIPATION_COLUMNS = {
+    "match_id": "int8",
+    "game_id": "int8",
+    "played_at": "timestamptz",
+    "player_id": "int8",
+    "owner_id": "int8",
+    "team": "int2",
+    "place": "int4",
+    "points": "numeric",
+    **dict.fromkeys(SKILL_COLUMNS, "float8"),
+}
+"""A row of the ledger, in the order of `participations_of`."""
+
+
 def insert_matches(game: Game, new: Sequence[NewMatch], outcomes: Mapping[int, Outcome]) -> None:
     """Stores matches with their ledger rows. `outcomes` is by match id.
 
@@ -40,87 +69,71 @@ def insert_matches(game: Game, new: Sequence[NewMatch], outcomes: Mapping[int, O
     """
     if not new:
         return
-    _copy(
+    copy_rows(
         "ratings_match",
-        {
-            "id": "int8",
-            "game_id": "int8",
-            "source_id": "int8",
-            "external_id": "text",
-            "played_at": "timestamptz",
-            "received_at": "timestamptz",
-            "termination": "text",
-            "status": "text",
-            "reason": "text",
-            "report": "jsonb",
-            "players": "int8[]",
-        },
-        (
-            (
-                stored.match.id,
-                game.pk,
-                stored.source_id,
-                stored.external_id,
-                stored.match.played_at,
-                stored.received_at,
-                stored.termination,
-                *_status(outcomes.get(stored.match.id)),
-                stored.report,
-                sorted([entry.player for entry in stored.match.entries]),
-            )
-            for stored in new
-        ),
+        MATCH_COLUMNS | STATUS_COLUMNS,
+        ((*facts_of(game, stored), *_status(outcomes.get(stored.match.id))) for stored in new),
     )
-    _insert_participations(
-        game,
+    copy_rows(
+        "ratings_participation",
+        PARTICIPATION_COLUMNS,
         (
-            (stored.match, stored.points, _skills(outcomes.get(stored.match.id), stored.match))
+            row
             for stored in new
+            for row in participations_of(
+                game, stored.match, stored.points, outcomes.get(stored.match.id)
+            )
         ),
     )
     if len(new) >= MANY_MATCHES:
-        # Foreign keys are checked at commit, by the plan of the connection's first such check.
-        # Made while the tables were small, it would read all of them for each of these rows.
-        with connection.cursor() as cursor:
-            cursor.execute("DISCARD PLANS")
+        forget_plans()
 
 
-def _insert_participations(
-    game: Game,
-    rows: Iterable[
-        tuple[PlayedMatch, Mapping[int, Decimal | None], Sequence[tuple[float | None, ...]]]
-    ],
-) -> None:
-    """Ledger rows of matches: each with the points of its teams and its players' six numbers."""
-    _copy(
-        "ratings_participation",
-        {
-            "match_id": "int8",
-            "game_id": "int8",
-            "played_at": "timestamptz",
-            "player_id": "int8",
-            "owner_id": "int8",
-            "team": "int2",
-            "place": "int4",
-            "points": "numeric",
-            **dict.fromkeys(SKILL_COLUMNS, "float8"),
-        },
-        (
-            (
-                match.id,
-                game.pk,
-                match.played_at,
-                player,
-                owner,
-                team,
-                place,
-                points[team],
-                *numbers,
-            )
-            for match, points, skills in rows
-            for (player, team, place, owner), numbers in zip(match.entries, skills, strict=True)
-        ),
+def facts_of(game: Game, stored: NewMatch) -> tuple[Any, ...]:
+    return (
+        stored.match.id,
+        game.pk,
+        stored.source_id,
+        stored.external_id,
+        stored.match.played_at,
+        stored.received_at,
+        stored.termination,
+        stored.report,
+        sorted([entry.player for entry in stored.match.entries]),
     )
+
+
+def participations_of(
+    game: Game,
+    match: PlayedMatch,
+    points: Mapping[int, Decimal | None],
+    outcome: Outcome | None,
+) -> Iterator[tuple[Any, ...]]:
+    """The ledger's rows of a match; `points` is by team number."""
+    for (player, team, place, owner), numbers in zip(
+        match.entries, _skills(outcome, match), strict=True
+    ):
+        yield (
+            match.id,
+            game.pk,
+            match.played_at,
+            player,
+            owner,
+            team,
+            place,
+            points[team],
+            *numbers,
+        )
+
+
+def forget_plans() -> None:
+    """Before many rows are committed.
+
+    Foreign keys are checked then, by the plan of the connection's first such check. Made while
+    the tables were small, it would read all of them for each of these rows.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("DISCARD PLANS")
 
 
 def edit_matches(game: Game, edits: Iterable[EditedMatch]) -> None:
@@ -150,12 +163,14 @@ def edit_matches(game: Game, edits: Iterable[EditedMatch]) -> None:
                 ],
             ],
         )
-    _insert_participations(
-        game, ((edit.match, edit.points, _skills(None, edit.match)) for edit in rebuilt)
+    copy_rows(
+        "ratings_participation",
+        PARTICIPATION_COLUMNS,
+        (row for edit in rebuilt for row in participations_of(game, edit.match, edit.points, None)),
     )
 
 
-def _copy(table: str, columns: Mapping[str, str], rows: Iterable[tuple[Any, ...]]) -> None:
+def copy_rows(table: str, columns: Mapping[str, str], rows: Iterable[tuple[Any, ...]]) -> None:
     """Sends rows by COPY, in the binary format: the floats go as they are, and it is faster."""
     with (
         connection.wrap_database_errors,  # which Django's cursor does for execute only
@@ -173,14 +188,14 @@ def update_matches(outcomes: Iterable[Outcome]) -> None:
     with connection.cursor() as cursor:
         for status_part in _parts(statuses):
             cursor.execute(
-                _UPDATE_STATUSES.format(
+                UPDATE_STATUSES.format(
                     "unnest(%s::bigint[], %s::text[], %s::text[]) AS new (id, status, reason)"
                 ),
                 _columns(status_part),
             )
         for part in _parts(rows):
             cursor.execute(
-                _UPDATE_LEDGER.format(
+                UPDATE_LEDGER.format(
                     "unnest(%s::bigint[], %s::bigint[], %s::float8[], %s::float8[], %s::float8[],"
                     " %s::float8[], %s::float8[], %s::float8[]) AS new (match_id, player_id,"
                     f" {', '.join(SKILL_COLUMNS)})"
@@ -203,64 +218,19 @@ def rows_of(
     return statuses, rows
 
 
-_UPDATE_STATUSES = """
+UPDATE_STATUSES = """
     UPDATE ratings_match SET status = new.status, reason = new.reason
       FROM {}
      WHERE ratings_match.id = new.id
        AND (ratings_match.status, ratings_match.reason) <> (new.status, new.reason)
 """
 
-_UPDATE_LEDGER = f"""
+UPDATE_LEDGER = f"""
     UPDATE ratings_participation SET {", ".join(f"{name} = new.{name}" for name in SKILL_COLUMNS)}
       FROM {{}}
      WHERE ratings_participation.match_id = new.match_id
        AND ratings_participation.player_id = new.player_id
 """
-
-
-class Staged:
-    """Outcomes put aside in temporary tables of this connection until they may be written."""
-
-    def add(self, outcomes: Iterable[Outcome]) -> None:
-        statuses, rows = rows_of(outcomes)
-        _copy(
-            "staged_match",
-            {"id": "int8", "status": "text", "reason": "text"},
-            statuses,
-        )
-        _copy(
-            "staged_participation",
-            {
-                "match_id": "int8",
-                "player_id": "int8",
-                **dict.fromkeys(SKILL_COLUMNS, "float8"),
-            },
-            rows,
-        )
-
-    def write(self) -> None:
-        """Puts them into the ledger, in two statements, and is empty then."""
-        with connection.cursor() as cursor:
-            cursor.execute("ANALYZE staged_match, staged_participation")
-            cursor.execute(_UPDATE_STATUSES.format("staged_match AS new"))
-            cursor.execute(_UPDATE_LEDGER.format("staged_participation AS new"))
-            cursor.execute("DROP TABLE staged_match, staged_participation")
-
-
-def stage() -> Staged:
-    """An empty place to put outcomes aside. Not inside a transaction that only reads."""
-    with connection.cursor() as cursor:
-        for table, columns in (
-            ("staged_match", "id bigint, status text, reason text"),
-            (
-                "staged_participation",
-                "match_id bigint, player_id bigint, "
-                + ", ".join(f"{name} float8" for name in SKILL_COLUMNS),
-            ),
-        ):
-            cursor.execute(f"DROP TABLE IF EXISTS pg_temp.{table}")
-            cursor.execute(f"CREATE TEMPORARY TABLE {table} ({columns})")
-    return Staged()
 
 
 def _status(outcome: Outcome | None) -> tuple[str, str]:

@@ -714,6 +714,12 @@ def first_rated(game, number: int) -> list[Match]:
     return list(Match.objects.filter(game=game, status="rated").order_by("played_at")[:number])
 
 
+def rerate_aside(slug, plan, **options):
+    """What a re-rating of one game from a snapshot did to it."""
+    done = history.rerate_from_snapshot([slug], lambda state: plan(state.game), **options)
+    return done.get(slug, rerating.NOTHING_RERATED)
+
+
 def plan_waiting(game):
     return Rewrite(waiting=ledger.read_waiting(game))
 
@@ -835,7 +841,7 @@ def test_rerating_from_a_snapshot_takes_in_what_came_meanwhile(monkeypatch, plan
 
         with monkeypatch.context() as hooked:
             hooked.setattr(ledger, "lock_games", lock_games)
-            rerating = history.rerate_from_snapshot(game.slug, planned)
+            rerating = rerate_aside(game.slug, planned)
 
         assert jobs == [], name
         assert_true(game)
@@ -866,7 +872,7 @@ def test_rerating_that_is_overtaken_again_and_again_is_done_under_the_lock():
             elsewhere(lambda: history.void_matches([a_match(game)], by=None, reason="mistake"))
         return plan_waiting(game)
 
-    done = history.rerate_from_snapshot(game.slug, planned)
+    done = rerate_aside(game.slug, planned)
 
     assert rewrites == [first + number for number in range(rerating.TRIES + 1)]
     assert len(done.outcomes) == 4
@@ -878,7 +884,7 @@ def test_rerating_of_nothing_does_nothing(brisca, source, plan):
     evening(source)
     version = version_of(brisca)
 
-    done = history.rerate_from_snapshot("brisca", plan)
+    done = rerate_aside("brisca", plan)
     with transaction.atomic():
         under_lock = history.rerate(ledger.lock_games(["brisca"])["brisca"], plan(brisca))
 
@@ -891,9 +897,7 @@ def test_rerating_from_a_snapshot_can_be_watched_match_by_match(brisca, source):
     put_aside(duel("ana", "pepa", today(12, 30)), source=source)
     seen = []
 
-    done = history.rerate_from_snapshot(
-        "brisca", plan_waiting, on_match=lambda: seen.append(waiting())
-    )
+    done = rerate_aside("brisca", plan_waiting, on_match=lambda: seen.append(waiting()))
 
     assert done.rerated == 3
     assert len(seen) == 3 + 1
@@ -904,7 +908,7 @@ def test_rerating_leaves_no_table_behind(brisca, source):
     evening(source)
     put_aside(duel("ana", "pepa", today(9)), source=source)
 
-    history.rerate_from_snapshot("brisca", plan_waiting)
+    rerate_aside("brisca", plan_waiting)
 
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM pg_class WHERE relname LIKE 'staged%'")
@@ -953,12 +957,10 @@ def test_rerating_that_fails_at_any_step_changes_nothing_and_can_run_again(
     before, version = rows_of(brisca), version_of(brisca)
 
     with broken(monkeypatch, step), pytest.raises(Crash), transaction.atomic():
-        history.rerate_from_snapshot("brisca", plan)
+        rerate_aside("brisca", plan)
 
     assert (rows_of(brisca), version_of(brisca)) == (before, version)
-    assert len(history.rerate_from_snapshot("brisca", plan).outcomes) == (
-        4 if plan is plan_waiting else 13
-    )
+    assert len(rerate_aside("brisca", plan).outcomes) == (4 if plan is plan_waiting else 13)
     assert_true(brisca)
 
 
@@ -1070,7 +1072,7 @@ def test_reader_sees_the_old_state_until_all_is_written(monkeypatch):
             room = getattr(ledger, where) if where else ledger
 
             hooked.setattr(room, name, looking_after(getattr(room, name), step))
-        history.rerate_from_snapshot("brisca", plan_all)
+        rerate_aside("brisca", plan_all)
 
     assert set(seen) == set(STEPS)
     for step, (rows, seen_version) in seen.items():

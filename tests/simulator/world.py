@@ -440,8 +440,8 @@ class World:
         ids = self._ids(game, self.choice.choice([1, 4]), lambda match: not match.waits)
         meanwhile = self._meanwhile(game)
 
-        def plan(of: Game) -> history.Rewrite:
-            return history.Rewrite(edited=history.void(ids).edits(of))
+        def plan(state: GameState) -> history.Rewrite:
+            return history.Rewrite(edited=history.void(ids).edits(state.game))
 
         def tell(_result: Any) -> None:
             stand = [match_id for match_id in ids if not game.matches[match_id].is_void]
@@ -451,7 +451,10 @@ class World:
 
         return Deed(
             "void from a snapshot",
-            lambda: self._with(meanwhile, lambda: history.rerate_from_snapshot(game.slug, plan)),
+            lambda: self._with(
+                meanwhile,
+                lambda: history.rerate_from_snapshot([game.slug], plan),
+            ),
             tell,
         )
 
