@@ -2,23 +2,20 @@ from __future__ import annotations
 
 from io import FileIO
 from pathlib import Path
-from threading import BoundedSemaphore
 
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils.cache import get_conditional_response
 from django.utils.http import http_date
-from django.utils.translation import gettext
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import require_safe
 
+from leaderboards import turns
 from leaderboards.downloads import Download, find_download
 from ratings.models import Game
 
-# A reader takes a thread for as long as his line needs: most of them have to stay for the pages.
-MOST_AT_ONCE = 2
-SECONDS_TO_WAIT = 60
-free_places = BoundedSemaphore(MOST_AT_ONCE)
+free_places = turns.places()
+"""A reader has his place for as long as his line needs."""
 
 
 class FileInItsPlace(FileIO):
@@ -53,13 +50,7 @@ def download(request: HttpRequest, slug: str) -> HttpResponse:
 
 def send(found: Download) -> HttpResponse:
     if not free_places.acquire(blocking=False):
-        words = gettext("Others are downloading just now; try again in a minute.")
-        return HttpResponse(
-            words,
-            status=503,
-            content_type="text/plain; charset=utf-8",
-            headers={"Retry-After": str(SECONDS_TO_WAIT), "Cache-Control": "no-store"},
-        )
+        return turns.come_again()
     try:
         file = FileInItsPlace(found.path)
     except OSError:

@@ -15,6 +15,7 @@ from leaderboards.finding import MOST_FOUND
 from leaderboards.moves import read_week
 from leaderboards.questions import BoardQuestion
 from leaderboards.sheets import as_text
+from leaderboards.turns import MOST_AT_ONCE
 from ratings import history, ledger, standings
 from ratings.ledger import segments
 from ratings.models import Game, GameState, Match, Player, PlayerStatus, Rating
@@ -707,6 +708,43 @@ def test_sheet_the_reader_has_is_304(client, brisca, source):
     assert first["Cache-Control"] == "private, no-cache"
     record(duel("pepe", "ana", at=NOW + timedelta(seconds=1)), source=source)
     assert client.get(SHEET, headers={"If-None-Match": first["ETag"]}).status_code == 200
+
+
+def test_only_so_many_sheets_are_written_at_once(client, brisca, source, monkeypatch):
+    """A long board takes a thread for half a second: those of the pages must be left."""
+    record(duel("ana", "pepe"), source=source)
+    etag = client.get(SHEET)["ETag"]
+    begun = []
+    answers = []
+
+    def write_while_others_ask(board):
+        begun.append(board)
+        if len(begun) <= MOST_AT_ONCE:
+            answers.append(client.get(SHEET))
+        return "written"
+
+    monkeypatch.setattr("leaderboards.views.sheet.write_sheet", write_while_others_ask)
+    first = client.get(SHEET)
+
+    refused, second = answers
+    assert (first.content, second.content) == (b"written", b"written")
+    assert (refused.status_code, refused["Retry-After"]) == (503, "60")
+    assert refused["Cache-Control"] == "no-store"
+    assert client.get(SHEET).status_code == 200
+    assert client.get(SHEET, headers={"If-None-Match": etag}).status_code == 304
+
+
+def test_sheet_that_fails_leaves_its_place(client, brisca, monkeypatch):
+    def fail(board):
+        raise RuntimeError("no room")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("leaderboards.views.sheet.write_sheet", fail)
+        for _ in range(MOST_AT_ONCE + 1):
+            with pytest.raises(RuntimeError, match="no room"):
+                client.get(SHEET)
+
+    assert client.get(SHEET).status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/leaderboards/mus.csv", "/leaderboards/BRISCA.csv"])

@@ -5,7 +5,7 @@ import os
 import pytest
 from django.urls import reverse
 
-from leaderboards.views.download import MOST_AT_ONCE
+from leaderboards.turns import MOST_AT_ONCE
 from ratings.download import path_of, write_download
 from ratings.replaying import replay_download
 from tests.leaderboards.html import parse
