@@ -10,17 +10,23 @@ from unicodedata import combining, east_asian_width
 from django.utils.translation import gettext, pgettext
 
 from leaderboards.templatetags.numbers import rating as shown_as
+from leaderboards.themes import Theme
 from ratings.models import Game, Player, Rating, System
 from ratings.standings import Board
 
 # A badge shown as a picture cannot load the site's stylesheet, so it carries its own: named to
 # the content policy by its digest, for whoever opens the badge as a page.
-STYLE = (
-    ".b{fill:#fffdf8;stroke:#c9bfa8}.n{fill:#212b26}.l{fill:#59645d}"
-    "@media(prefers-color-scheme:dark){"
-    ".b{fill:#1a2320;stroke:#4a5851}.n{fill:#ebe6d8}.l{fill:#a8b3ac} }"
-)
-STYLE_SOURCE = f"'sha256-{b64encode(sha256(STYLE.encode()).digest()).decode()}'"
+LIGHT = ".b{fill:#fffdf8;stroke:#c9bfa8}.n{fill:#212b26}.l{fill:#59645d}"
+DARK = ".b{fill:#1a2320;stroke:#4a5851}.n{fill:#ebe6d8}.l{fill:#a8b3ac}"
+STYLES = {
+    "": f"{LIGHT}@media(prefers-color-scheme:dark){{{DARK} }}",
+    Theme.LIGHT.value: LIGHT,
+    Theme.DARK.value: DARK,
+}
+"""By the theme that the address asks for; without one the reader's system decides."""
+STYLE_SOURCES = [
+    f"'sha256-{b64encode(sha256(style.encode()).digest()).decode()}'" for style in STYLES.values()
+]
 
 TEXT_FROM = 52
 PADDING = 14
@@ -37,6 +43,7 @@ class Badge:
 
     name: str
     line: str
+    theme: str = ""
 
     @property
     def width(self) -> int:
@@ -50,14 +57,16 @@ class Badge:
 
     @property
     def style(self) -> str:
-        return STYLE
+        return STYLES[self.theme]
 
 
-def make_badge(player: Player, game: Game, rating: Rating | None, system: str) -> Badge:
+def make_badge(
+    player: Player, game: Game, rating: Rating | None, system: str, theme: str = ""
+) -> Badge:
     """The badge of a player in a game. One query, for the rank, where he is on the board."""
     if rating is None:
         words = [game.display_name, gettext("no rated match yet")]
-        return Badge(player.display_name, " · ".join(words))
+        return Badge(player.display_name, " · ".join(words), theme)
     board = Board(game, system)
     number = f"{System(system).label} {shown_as(board.shown(rating))}"
     standing = board.standing(rating)
@@ -68,12 +77,12 @@ def make_badge(player: Player, game: Game, rating: Rating | None, system: str) -
     words = [game.display_name, number, place]
     if rating.is_provisional:
         words.append(gettext("provisional"))
-    return Badge(player.display_name, " · ".join(words))
+    return Badge(player.display_name, " · ".join(words), theme)
 
 
-def missing_badge() -> Badge:
+def missing_badge(theme: str = "") -> Badge:
     """What stands where there is no such player or game."""
-    return Badge("Naiply", gettext("no such player or game"))
+    return Badge("Naiply", gettext("no such player or game"), theme)
 
 
 def _width(text: str, size: int) -> float:

@@ -10,12 +10,15 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
+from django import forms
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.cache import get_conditional_response, patch_cache_control
 from django.utils.csp import CSP
 from django.views.decorators.csp import csp_override
+
+from leaderboards.themes import Theme
 
 type View = Callable[..., HttpResponse]
 
@@ -38,6 +41,7 @@ def for_other_sites(*, styles: Sequence[str] = (CSP.SELF,)) -> Callable[[View], 
         @csp_override(policy)
         @wraps(view)
         def open_view(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            request.COOKIES = {}
             response = view(request, *args, **kwargs)
             response.xframe_options_exempt = True
             response["Cross-Origin-Resource-Policy"] = "cross-origin"
@@ -48,6 +52,20 @@ def for_other_sites(*, styles: Sequence[str] = (CSP.SELF,)) -> Callable[[View], 
         return open_view
 
     return decorate
+
+
+class ThemeForm(forms.Form):
+    """The look that somebody's page asks for. What cannot be used counts as not given."""
+
+    theme = forms.ChoiceField(choices=[(Theme.LIGHT, ""), (Theme.DARK, "")], required=False)
+
+
+def read_theme_asked(request: HttpRequest) -> str:
+    """light or dark, where the address says so; else empty, and the reader's system decides."""
+    form = ThemeForm(request.GET)
+    form.is_valid()
+    asked: str = form.cleaned_data.get("theme", "")
+    return asked
 
 
 def answer(

@@ -10,6 +10,9 @@ from leaderboards.views.sheet import board_csv
 from leaderboards.views.theme import theme
 from naiply.health import readyz
 
+handler400 = "leaderboards.views.errors.bad_request"
+handler500 = "leaderboards.views.errors.server_error"
+
 urlpatterns = [
     path("readyz", readyz, name="readyz"),
     path("robots.txt", crawlers.robots, name="robots"),

@@ -6,7 +6,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from leaderboards import elsewhere
-from leaderboards.badges import STYLE_SOURCE, make_badge, missing_badge
+from leaderboards.badges import STYLE_SOURCES, make_badge, missing_badge
 from leaderboards.elsewhere import for_other_sites
 from leaderboards.live import page_etag
 from leaderboards.shell import read_shell
@@ -25,27 +25,29 @@ class BadgeForm(forms.Form):
 
 
 @require_safe
-@for_other_sites(styles=[STYLE_SOURCE])
+@for_other_sites(styles=STYLE_SOURCES)
 @snapshot()
 def badge(request: HttpRequest, handle: str, slug: str) -> HttpResponse:
     """A player's standing in a game as a picture; one that says so where there is none."""
     shell = read_shell()
+    theme = elsewhere.read_theme_asked(request)
     game = next((game for game in shell.games if game.slug == slug), None)
     # A badge goes on under a handle that its player has given up.
     found = find_by_handle(handle)
     if game is None or found is None or found.player.status in WITHOUT_PROFILE:
-        context = {"badge": missing_badge()}
+        context = {"badge": missing_badge(theme)}
         content_type = f"{SVG}; charset=utf-8"
         return render(
             request, "leaderboards/badge.svg", context, content_type=content_type, status=404
         )
     player, system = found.player, read_system(request)
     rating = Rating.objects.filter(game=game, player=player).first()
+    facts = (game.state.version, player.handle, player.name, system, theme)
     return elsewhere.answer(
         request,
         "leaderboards/badge.svg",
-        lambda: {"badge": make_badge(player, game, rating, system)},
-        etag=page_etag(request, shell, (game.state.version, player.handle, player.name, system)),
+        lambda: {"badge": make_badge(player, game, rating, system, theme)},
+        etag=page_etag(request, shell, facts),
         content_type=SVG,
     )
 

@@ -25,16 +25,18 @@ LINES = 10
 def embed(request: HttpRequest, slug: str) -> HttpResponse:
     """The first ten of a board, for a frame in somebody else's page."""
     shell = read_shell()
+    theme = elsewhere.read_theme_asked(request)
     game = next((game for game in shell.games if game.slug == slug), None)
     if game is None:
-        return render(request, "leaderboards/embed.html", {"games": shell.games}, status=404)
+        context = {"games": shell.games, "chosen_theme": theme}
+        return render(request, "leaderboards/embed.html", context, status=404)
     asked, _version = read_board_question(game, request.GET)
     question = BoardQuestion(game, asked.system, asked.kind)
     return elsewhere.answer(
         request,
         "leaderboards/embed.html",
-        lambda: read_embed(question),
-        etag=page_etag(request, shell, (game.state.version, question.query())),
+        lambda: read_embed(question) | {"chosen_theme": theme},
+        etag=page_etag(request, shell, (game.state.version, question.query(), theme)),
     )
 
 

@@ -1,5 +1,6 @@
 """Badges and embedded boards, which stand in other people's pages."""
 
+import re
 import xml.etree.ElementTree as ET
 from base64 import b64encode
 from hashlib import sha256
@@ -8,6 +9,7 @@ import pytest
 from django.urls import reverse
 
 from leaderboards.badges import Badge
+from leaderboards.themes import COOKIE
 from ratings.models import Player
 from ratings.players import create_bot
 from ratings.roster import anonymise_player, hide_player, rename_player, retire_player
@@ -128,6 +130,26 @@ def test_badge_may_have_its_own_style_and_no_other(client, board):
     assert "prefers-color-scheme:dark" in style
 
 
+@pytest.mark.parametrize(
+    ("query", "paper"),
+    [
+        ("", ["#fffdf8", "#1a2320"]),
+        ("?theme=light", ["#fffdf8"]),
+        ("?theme=dark", ["#1a2320"]),
+        ("?theme=system", ["#fffdf8", "#1a2320"]),
+        ("?theme=%22%3E%3Cscript%3E", ["#fffdf8", "#1a2320"]),
+    ],
+)
+def test_badge_has_the_theme_that_the_page_around_it_asks_for(client, board, query, paper):
+    for url in (BADGE, "/badge/nadie/brisca.svg"):
+        response = client.get(url + query)
+
+        style = ET.fromstring(response.content).find(f"{SVG}style").text  # noqa: S314 - our own
+        digest = b64encode(sha256(style.encode()).digest()).decode()
+        assert re.findall(r"\.b{fill:(#\w+)", style) == paper
+        assert f"'sha256-{digest}'" in response["Content-Security-Policy"]
+
+
 def test_badge_follows_the_game_and_the_name(client, board, source):
     etag = client.get(BADGE)["ETag"]
     unchanged = client.get(BADGE, headers={"If-None-Match": etag})
@@ -174,6 +196,36 @@ def test_embed_runs_no_script_and_leaves_the_frame(client, board):
     assert page.all("form") == []
     assert page.one("base").attributes == {"target": "_blank"}
     assert {a.attributes["rel"] for a in page.all("a")} == {"noopener"}
+
+
+@pytest.mark.parametrize(
+    ("query", "theme"),
+    [
+        ("?theme=dark", "dark"),
+        ("?theme=light&kind=people", "light"),
+        ("?theme=x", None),
+        ("", None),
+    ],
+)
+def test_embed_has_the_theme_that_the_page_around_it_asks_for(client, board, query, theme):
+    client.cookies[COOKIE] = "dark"
+
+    for url in (EMBED, "/embed/mus/"):
+        page = parse(client.get(url + query))
+
+        assert page.one("html").attributes.get("data-theme") == theme
+        scheme = page.one("meta", name="color-scheme").attributes["content"]
+        assert scheme == (theme or "light dark")
+
+
+@pytest.mark.parametrize("url", [BADGE, EMBED])
+def test_each_theme_has_its_own_etag_and_a_reader_has_none(client, board, url):
+    queries = ("", "?theme=light", "?theme=dark")
+    etags = [client.get(url + query)["ETag"] for query in queries]
+    client.cookies[COOKIE] = "dark"
+
+    assert len(set(etags)) == 3
+    assert [client.get(url + query)["ETag"] for query in queries] == etags
 
 
 def test_embed_of_an_empty_or_unknown_game_says_so(client, brisca):

@@ -1,11 +1,12 @@
 import re
 
 import pytest
+from django.conf import settings
 from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.test import Client, override_settings
 from django.urls import path
-from django.views.defaults import bad_request, page_not_found, permission_denied, server_error
 
+from leaderboards.themes import COOKIE
 from naiply import urls
 from ratings.models import Source
 from tests.leaderboards.html import parse
@@ -32,8 +33,7 @@ class Urls:
         path("broken/", break_down),
         *urls.urlpatterns,
     ]
-    handler400, handler403 = staticmethod(bad_request), staticmethod(permission_denied)
-    handler404, handler500 = staticmethod(page_not_found), staticmethod(server_error)
+    handler400, handler500 = urls.handler400, urls.handler500
 
 
 @pytest.fixture
@@ -74,7 +74,9 @@ def test_missing_page_speaks_the_language_of_its_address(client, db):
 def test_missing_page_leads_home_in_each_language(client, db):
     links = parse(client.get("/nothing/")).one("nav", id="languages").all("a")
 
-    assert [client.get(link.attributes["href"]).status_code for link in links] == [200, 200]
+    assert [client.get(link.attributes["href"]).status_code for link in links] == [
+        200 for _language in settings.LANGUAGES
+    ]
 
 
 def test_long_unknown_path_is_not_echoed(client, db):
@@ -91,6 +93,31 @@ def test_form_without_its_token_is_refused_in_the_dress_of_the_site(db):
 
     assert response.status_code == 403
     assert parse(response).one("h1").text == "Please send it again"
+
+
+@pytest.mark.parametrize("url", ["/nothing/", "/refused/", "/suspect/", "/broken/"])
+@pytest.mark.parametrize(
+    ("cookie", "theme"), [("dark", "dark"), ("light", "light"), ('"><script>', None), (None, None)]
+)
+def test_error_page_has_the_theme_of_its_reader(visitor, url, cookie, theme):
+    if cookie:
+        visitor.cookies[COOKIE] = cookie
+
+    page = parse(visitor.get(url))
+
+    assert page.one("html").attributes.get("data-theme") == theme
+    scheme = page.one("meta", name="color-scheme").attributes["content"]
+    assert scheme == (theme or "light dark")
+
+
+def test_refused_form_has_the_theme_of_its_reader(db):
+    client = Client(enforce_csrf_checks=True)
+    client.cookies[COOKIE] = "dark"
+
+    response = client.post("/admin/login/", {"username": "x"})
+
+    assert response.status_code == 403
+    assert parse(response).one("html").attributes["data-theme"] == "dark"
 
 
 def test_broken_page_needs_neither_database_nor_context(db, django_assert_num_queries):
