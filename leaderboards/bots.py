@@ -9,6 +9,7 @@ from django.db.models import Count, F, Window
 from django.db.models.functions import RowNumber
 from django.utils.translation import gettext, pgettext
 
+from leaderboards.lists import all_of
 from ratings.bots import BANDS, Span
 from ratings.models import Bot, Difficulty, Game, Player, PlayerStatus, Rating
 
@@ -129,7 +130,7 @@ def _outside(own: Sequence[tuple[Game, Rating | None]], band: tuple[int, int]) -
     above = [game.display_name for game, shown in established if shown > band[1]]
     words = []
     if below:
-        words.append(gettext("below its band: %(games)s") % {"games": ", ".join(below)})
+        words.append(gettext("below its band: %(games)s") % {"games": all_of(below)})
     if above:
-        words.append(gettext("above its band: %(games)s") % {"games": ", ".join(above)})
+        words.append(gettext("above its band: %(games)s") % {"games": all_of(above)})
     return "; ".join(words)

@@ -20,6 +20,7 @@ from a2wsgi.wsgi_typing import WSGIApp
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 from django.db import connections
+from django.utils.translation import override
 
 from naiply.bodies import (
     BodyRefused,
@@ -30,6 +31,7 @@ from naiply.bodies import (
     read_body,
     replay,
 )
+from naiply.catalogs import compile_catalogs
 
 type Send = Callable[[Message], Awaitable[None]]
 
@@ -150,5 +152,17 @@ async def answer(
     await send({"type": "http.response.body", "body": b"" if is_head else body})
 
 
+def load_translations() -> None:
+    """Compiles and reads every catalog before the first reader comes.
+
+    Django would read each at its first use, and a file damaged by then would end in errors.
+    """
+    compile_catalogs()
+    for language, _name in settings.LANGUAGES:
+        with override(language):
+            pass
+
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "naiply.settings")
+load_translations()
 application = Site(get_wsgi_application(), threads=settings.THREADS)

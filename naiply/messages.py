@@ -6,8 +6,8 @@ messages found are those that xgettext finds.
 """
 
 import difflib
-import gettext
 import io
+import logging
 import re
 import sys
 from collections.abc import Iterator
@@ -19,7 +19,18 @@ import polib
 from babel.messages.extract import extract
 from django.utils.translation.template import templatize
 
-from naiply.catalogs import LOCALE_FOLDER
+from leaderboards.catalogs import (
+    Message,
+    UnreadableCatalog,
+    catalog_path,
+    faults,
+    file_faults,
+    is_reviewed,
+    key,
+    open_catalog,
+    plural_rule,
+)
+from naiply.catalogs import LOCALE_FOLDER, compile_catalogs, compiled_from, digest
 from naiply.environment import LANGUAGES
 from naiply.local import PROJECT_FOLDER
 
@@ -42,17 +53,12 @@ FUNCTIONS = {
     "npgettext_lazy": ((1, "c"), 2, 3),
 }
 
-PLACEHOLDER = re.compile(r"%\(\w+\)[#0\- +]?[\d.]*[sdifr]|%[sdifr%]|\{\w*\}|</?[a-z][^>]*>")
-PERCENT = re.compile(r"%\(\w+\)[sdifr]")
+HEADER = """\
+How to correct or complete this file: docs/translating.md
+An entry that a native speaker has approved says so in a comment of its own,
+"# Reviewed: name, date". All others have not been reviewed yet."""
 
-
-@dataclass(frozen=True, order=True)
-class Message:
-    """A message of the source; two with equal words and unequal contexts are two."""
-
-    text: str
-    plural: str = ""
-    context: str = ""
+FORMAT = re.compile(r"%\(\w+\)[sdifr]")
 
 
 @dataclass
@@ -96,18 +102,6 @@ def source_files(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def catalog_path(language: str, folder: Path = LOCALE_FOLDER) -> Path:
-    return folder / language / "LC_MESSAGES" / "django.po"
-
-
-def open_catalog(path: Path) -> polib.POFile:
-    return polib.pofile(str(path), encoding="utf-8", check_for_duplicates=True)
-
-
-def key(entry: polib.POEntry) -> Message:
-    return Message(entry.msgid, entry.msgid_plural or "", entry.msgctxt or "")
-
-
 # Bringing a catalog up to date.
 
 
@@ -121,15 +115,16 @@ def update_catalog(
     """
     path = catalog_path(language, folder)
     catalog = open_catalog(path) if path.exists() else new_catalog(language)
-    plural_forms = int(re.search(r"nplurals=(\d)", catalog.metadata["Plural-Forms"])[1])
+    plural_forms, _form_of = plural_rule(catalog)
     known = {key(entry): entry for entry in catalog if not entry.obsolete}
+    catalog.header = catalog.header.strip() or HEADER
     catalog.clear()
     for message, use in sorted(messages.items()):
         entry = known.get(message) or new_entry(message, plural_forms, known, messages)
         # Without line numbers, which would change with every edit of the source.
         entry.occurrences = [(place, "") for place in sorted(use.files)]
         entry.comment = "\n".join(use.comments)
-        if PERCENT.search(message.text + message.plural) and "python-format" not in entry.flags:
+        if FORMAT.search(message.text + message.plural) and "python-format" not in entry.flags:
             entry.flags.append("python-format")
         catalog.append(entry)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -194,81 +189,121 @@ def new_catalog(language: str) -> polib.POFile:
 # Checking one.
 
 
+@dataclass
+class Findings:
+    """What there is to say about a catalog: a line each."""
+
+    faults: list[str] = field(default_factory=list)
+    """What would break a page or leave it out; the compiled catalog does without."""
+    lacks: list[str] = field(default_factory=list)
+    """What is shown in English for now, because nobody has translated or confirmed it."""
+    strays: list[str] = field(default_factory=list)
+    """Where catalog and source have other entries: `make messages` brings them together."""
+
+
+def check_catalog(
+    language: str, messages: dict[Message, Use], folder: Path = LOCALE_FOLDER
+) -> Findings:
+    found = Findings()
+    path = catalog_path(language, folder)
+    try:
+        catalog = open_catalog(path)
+    except UnreadableCatalog as error:
+        found.faults.append(str(error))
+        return found
+    found.faults += file_faults(path)
+    found.faults += [f"{entry.msgid!r} {fault}" for entry, fault in faults(catalog)]
+    entries = {key(entry): entry for entry in catalog if not entry.obsolete}
+    for message in sorted(messages.keys() - entries.keys()):
+        found.strays.append(f"{message.text!r} of {min(messages[message].files)} is missing")
+    for message in sorted(entries.keys() - messages.keys()):
+        found.strays.append(f"{message.text!r} is no longer in the source")
+    for message, entry in sorted(entries.items()):
+        if entry.fuzzy:
+            found.lacks.append(f"{message.text!r} is fuzzy: a guess that nobody has confirmed")
+        elif not entry.translated():
+            found.lacks.append(f"{message.text!r} is not translated")
+    return found
+
+
 def problems(
     language: str, messages: dict[Message, Use], folder: Path = LOCALE_FOLDER
 ) -> Iterator[str]:
     """A line for everything that a reader of this language would stumble over."""
+    found = check_catalog(language, messages, folder)
+    for line in (*found.faults, *found.lacks, *found.strays):
+        yield f"{language}: {line}"
+
+
+def check_compiled(language: str, folder: Path = LOCALE_FOLDER) -> list[str]:
+    """A line if the site would show something else than the catalog says."""
+    source = catalog_path(language, folder)
+    target = source.with_suffix(".mo")
+    if not source.exists() or compiled_from(target) == digest(source):
+        return []
+    return [f"{target.name} is missing, damaged or made from another {source.name}"]
+
+
+# Signing one.
+
+
+def sign_catalog(language: str, signature: str, folder: Path = LOCALE_FOLDER) -> int:
+    """Signs every translation that nobody has signed yet; returns how many those were."""
     path = catalog_path(language, folder)
-    if not path.exists():
-        yield f"{language}: {path.name} is missing"
-        return
-    try:
-        catalog = open_catalog(path)
-    except (OSError, UnicodeDecodeError, ValueError) as error:
-        yield f"{language}: cannot be read: {error}"
-        return
-    rule = re.search(
-        r"nplurals\s*=\s*(\d)\s*;\s*plural\s*=\s*(.+?)\s*;?\s*$",
-        catalog.metadata.get("Plural-Forms", ""),
-    )
-    if not rule:
-        yield f"{language}: the header has no Plural-Forms"
-        return
-    if catalog.metadata.get("Content-Type") != "text/plain; charset=UTF-8":
-        yield f"{language}: the header does not say text/plain; charset=UTF-8"
-    entries = {key(entry): entry for entry in catalog if not entry.obsolete}
-    for message in sorted(messages.keys() - entries.keys()):
-        yield f"{language}: {message.text!r} of {min(messages[message].files)} is missing"
-    for message in sorted(entries.keys() - messages.keys()):
-        yield f"{language}: {message.text!r} is no longer in the source"
-    for message, entry in sorted(entries.items()):
-        for problem in entry_problems(entry, forms=int(rule[1]), form_of=gettext.c2py(rule[2])):
-            yield f"{language}: {message.text!r} {problem}"
+    catalog = open_catalog(path)
+    unsigned = [entry for entry in catalog.translated_entries() if not is_reviewed(entry)]
+    for entry in unsigned:
+        entry.tcomment = f"{entry.tcomment}\nReviewed: {signature}".strip()
+    catalog.save(str(path))
+    return len(unsigned)
 
 
-def entry_problems(entry: polib.POEntry, *, forms: int, form_of) -> Iterator[str]:
-    if "fuzzy" in entry.flags:
-        yield "is fuzzy: a guess that nobody has confirmed"
-    if not entry.msgid_plural:
-        yield from text_problems(entry.msgid, entry.msgstr)
-        return
-    if set(entry.msgstr_plural) != set(range(forms)):
-        yield f"has {len(entry.msgstr_plural)} plural forms instead of {forms}"
-        return
-    for form, text in sorted(entry.msgstr_plural.items()):
-        # The form for 1 may leave the number out ("one match"); the others may not.
-        is_singular = form == form_of(1)
-        for problem in text_problems(entry.msgid_plural, text, may_omit=is_singular):
-            yield f"{problem} (form {form})"
+USAGE = """\
+python -m naiply.messages update             brings the catalogs up to date with the source
+python -m naiply.messages check              says what in them would break a page, and counts
+python -m naiply.messages missing LANGUAGE   lists what is missing or fuzzy
+python -m naiply.messages sign LANGUAGE "NAME, DATE"
+                                             signs every translation not yet reviewed"""
 
 
-def text_problems(original: str, text: str, *, may_omit: bool = False) -> Iterator[str]:
-    if not text:
-        yield "is not translated"
-        return
-    wanted = sorted(PLACEHOLDER.findall(original))
-    given = sorted(PLACEHOLDER.findall(text))
-    if given != wanted and not (may_omit and set(given) <= set(wanted)):
-        yield f"has {', '.join(given) or 'nothing'} where the source has {', '.join(wanted)}"
-    if PERCENT.search(original) and "%" in PLACEHOLDER.sub("", text):
-        yield "has a % that should be %%"
-    for edge, name in ((str.startswith, "starts"), (str.endswith, "ends")):
-        if edge(original, "\n") != edge(text, "\n"):
-            yield f"{name} with a line break where the source does not, or the reverse"
-
-
-def main(command: str) -> int:
-    messages = source_messages()
+def main(*arguments: str) -> int:
     languages = [code for code, _ in LANGUAGES if code != SOURCE_LANGUAGE]
-    if command == "update":
-        for language in languages:
-            update_catalog(language, messages)
-    found = [line for language in languages for line in problems(language, messages)]
-    for line in found:
-        print(line)
-    print(f"{len(messages)} messages, {len(languages)} translations, {len(found)} problems")
-    return 1 if found and command == "check" else 0
+    match arguments:
+        case ["update"]:
+            messages = source_messages()
+            for language in languages:
+                update_catalog(language, messages)
+            return check(languages, messages)
+        case ["check"]:
+            return check(languages, source_messages())
+        case ["missing", language] if language in languages:
+            print(*check_catalog(language, source_messages()).lacks, sep="\n")
+            return 0
+        case ["sign", language, signature] if language in languages:
+            print(f"{sign_catalog(language, signature)} translations signed")
+            return 0
+    print(USAGE, file=sys.stderr)
+    return 2
+
+
+def check(languages: list[str], messages: dict[Message, Use]) -> int:
+    logging.disable()  # what compiling would say is said below
+    compile_catalogs()
+    has_faults = False
+    for language in languages:
+        found = check_catalog(language, messages)
+        found.faults += check_compiled(language)
+        for line in (*found.faults, *found.strays):
+            print(f"{language}: {line}")
+        fuzzy = sum("is fuzzy" in line for line in found.lacks)
+        print(
+            f"{language}: {len(messages)} messages, {len(found.lacks) - fuzzy} missing, "
+            f"{fuzzy} fuzzy, {len(found.strays)} not as in the source, "
+            f"{len(found.faults)} that would break a page"
+        )
+        has_faults = has_faults or bool(found.faults)
+    return 1 if has_faults else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(*sys.argv[1:]))

@@ -63,6 +63,7 @@ MIDDLEWARE = [
 ]
 
 ROOT_URLCONF = "naiply.urls"
+CSRF_FAILURE_VIEW = "leaderboards.views.errors.csrf_failure"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
@@ -108,12 +109,14 @@ if env.mode == "test":
 
 LANGUAGE_CODE = env.language_code
 LANGUAGES = list(environment.LANGUAGES)
-LOCALE_PATHS = [BASE_DIR / "locale"]
+# The second says in Galician what django-allauth, whose own catalogs lack it, says in English.
+LOCALE_PATHS = [BASE_DIR / "locale", BASE_DIR / "locale" / "accounts"]
 LANGUAGE_COOKIE_SAMESITE = "Lax"
 LANGUAGE_COOKIE_HTTPONLY = True
 LANGUAGE_COOKIE_AGE = 365 * 24 * 3600
 USE_I18N = True
 USE_THOUSAND_SEPARATOR = True
+FORMAT_MODULE_PATH = "naiply.formats"  # where Django's own formats are not a language's
 USE_TZ = True
 TIME_ZONE = "Europe/Madrid"  # for display; everything is stored and reckoned in UTC
 

@@ -8,6 +8,7 @@ from django.views.decorators.http import require_safe
 
 from leaderboards import examples, live
 from leaderboards.bots import difficulties
+from leaderboards.lists import one_of
 from leaderboards.shell import Shell, read_shell
 from ratings.bots import read_spans
 from ratings.models.game import EVERYONE_FOR_HIMSELF, ONE_AGAINST_THE_REST
@@ -74,7 +75,7 @@ def read_rules(shell: Shell) -> dict[str, Any]:
         "pair_limit": PAIR_LIMIT,
         "pair_hours": round(PAIR_WINDOW.total_seconds() / 3600),
         "games": [
-            {"game": game, "shapes": [shape_in_words(shape) for shape in game.shapes]}
+            {"game": game, "shapes": one_of([shape_in_words(shape) for shape in game.shapes])}
             for game in shell.games
         ],
     }

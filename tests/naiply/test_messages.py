@@ -1,7 +1,23 @@
+import subprocess
+import sys
+
 import pytest
 
+from leaderboards.catalogs import Message, catalog_path, is_reviewed, key, open_catalog
+from naiply.catalogs import LOCALE_FOLDER, compile_catalogs
 from naiply.environment import LANGUAGES
-from naiply.messages import Message, catalog_path, problems, source_messages, update_catalog
+from naiply.local import PROJECT_FOLDER
+from naiply.messages import (
+    Findings,
+    Use,
+    check_catalog,
+    check_compiled,
+    sign_catalog,
+    source_messages,
+    update_catalog,
+)
+
+TRANSLATIONS = [code for code, _name in LANGUAGES if code != "en"]
 
 PYTHON = """
 from django.utils.translation import gettext as _, ngettext, pgettext
@@ -33,7 +49,7 @@ def folder(tmp_path):
 
 
 def translated(folder, message, *texts):
-    """What is wrong with a Spanish catalog that holds this one message, so translated."""
+    """A Spanish catalog that holds this one message, so translated."""
     update_catalog("es", {message: source_messages(folder)[message]}, folder)
     path = catalog_path("es", folder)
     text = path.read_text()
@@ -44,7 +60,13 @@ def translated(folder, message, *texts):
         head, _, _ = text.rpartition('msgstr ""')
         text = f'{head}msgstr "{texts[0]}"\n'
     path.write_text(text)
-    return list(problems("es", {message: source_messages(folder)[message]}, folder))
+    return path
+
+
+def check(folder, *messages):
+    """What is wrong with the Spanish catalog where the source has only these messages."""
+    found = source_messages(folder)
+    return check_catalog("es", {message: found[message] for message in messages}, folder)
 
 
 def test_messages_of_python_and_templates_are_found(folder):
@@ -70,90 +92,194 @@ def test_new_catalog_has_the_plural_forms_of_its_language(folder):
     text = catalog_path("es", folder).read_text()
     assert "nplurals=3" in text
     assert text.count('msgstr[2] ""') == 2
-    assert list(problems("es", source_messages(folder), folder))
+
+
+def test_comment_for_translators_is_taken_from_templates_too(folder):
+    (folder / "templates" / "board.html").write_text(
+        "{% load i18n %}\n"
+        "{# Translators: the position on a board #}\n"
+        '<b>{% translate "Rank" context "on a board" %}</b>{% translate "Other" %}\n'
+        '{% translate "Next" %}\n'
+        "{# Translators: a name #}\n"
+        "{% blocktranslate trimmed %}\n  Hello {{ name }}\n{% endblocktranslate %}\n"
+    )
+
+    found = source_messages(folder)
+
+    assert {message.text: use.comments for message, use in found.items() if use.comments} == {
+        "Rank": ["Translators: the position on a board"],
+        "place": ["Translators: the place in a match, not on a board"],
+        "Hello %(name)s": ["Translators: a name"],
+    }
+    update_catalog("es", found, folder)
+    assert "#. Translators: the position on a board\n" in catalog_path("es", folder).read_text()
+
+
+def test_update_twice_changes_nothing(folder):
+    update_catalog("es", source_messages(folder), folder)
+    text = catalog_path("es", folder).read_text()
+
+    update_catalog("es", source_messages(folder), folder)
+
+    assert catalog_path("es", folder).read_text() == text
+
+
+def test_moved_line_changes_no_catalog(folder):
+    update_catalog("es", source_messages(folder), folder)
+    text = catalog_path("es", folder).read_text()
+    path = folder / "ratings" / "words.py"
+    path.write_text("\n\n\n" + path.read_text())
+
+    update_catalog("es", source_messages(folder), folder)
+
+    assert catalog_path("es", folder).read_text() == text
 
 
 def test_update_keeps_translations_and_drops_what_the_source_lost(folder):
-    assert translated(folder, HELLO, "Hola, %(name)s") == []
+    path = translated(folder, HELLO, "Hola, %(name)s")
 
     update_catalog("es", {HELLO: source_messages(folder)[HELLO]}, folder)
-    assert "Hola, %(name)s" in catalog_path("es", folder).read_text()
+    assert "Hola, %(name)s" in path.read_text()
 
     update_catalog("es", {}, folder)
-    assert "Hola" not in catalog_path("es", folder).read_text()
+    assert "Hola" not in path.read_text()
 
 
-def test_good_translations_have_no_problems(folder):
-    assert translated(folder, HELLO, "Hola, %(name)s") == []
-    assert translated(folder, MATCHES, "una partida", "%(n)s de partidas", "%(n)s partidas") == []
+def test_update_keeps_comments_and_signatures_of_translators(folder):
+    path = translated(folder, HELLO, "Hola, %(name)s")
+    sign_catalog("es", "N. N., 2026-11-30", folder)
+
+    update_catalog("es", source_messages(folder), folder)
+
+    assert "# Reviewed: N. N., 2026-11-30\n#: ratings/words.py\n" in path.read_text()
 
 
 @pytest.mark.parametrize(
-    ("message", "texts", "problem"),
+    ("message", "former"),
     [
-        (HELLO, [""], "'Hello %(name)s' is not translated"),
-        (HELLO, ["Hola, %(nombre)s"], "has %(nombre)s where the source has %(name)s"),
-        (HELLO, ["Hola"], "has nothing where the source has %(name)s"),
-        (HELLO, ["Hola, %(name)s: 50% más"], "has a % that should be %%"),
-        (HELLO, ["Hola, %(name)s\\n"], "ends with a line break where the source does not"),
-        (MATCHES, ["una", "", "%(n)s partidas"], "is not translated (form 1)"),
-        (MATCHES, ["una", "muchas", "%(n)s partidas"], "has nothing where the source has %(n)s"),
-        (MATCHES, ["%(m)s", "%(n)s x", "%(n)s x"], "has %(m)s where the source has %(n)s"),
+        (Message("Hello %(name)s", context="greeting"), '#| msgid "Hello %(name)s"'),
+        (Message("Hello, %(name)s!"), '#| msgid "Hello %(name)s"'),
     ],
+    ids=["another context", "another wording"],
 )
-def test_bad_translation_is_named(folder, message, texts, problem):
-    found = translated(folder, message, *texts)
+def test_changed_message_keeps_its_translation_as_a_guess(folder, message, former):
+    path = translated(folder, HELLO, "Hola, %(name)s")
+    sign_catalog("es", "N. N.", folder)
 
-    assert len(found) == 1
-    assert problem in found[0]
+    update_catalog("es", {message: Use({"ratings/words.py"})}, folder)
+
+    [entry] = open_catalog(path)
+    assert key(entry) == message
+    assert entry.fuzzy
+    assert entry.msgstr == "Hola, %(name)s"
+    assert former in path.read_text()
+    assert not is_reviewed(entry)
+
+
+def test_message_that_is_merely_like_one_of_the_source_gets_no_guess(folder):
+    path = translated(folder, HELLO, "Hola, %(name)s")
+    twice = {HELLO: Use({"a"}), Message("Hello, %(name)s!"): Use({"a"})}
+
+    update_catalog("es", twice, folder)
+
+    assert [entry.msgstr for entry in open_catalog(path)] == ["Hola, %(name)s", ""]
+
+
+def test_good_translations_are_all_there_is_to_say(folder):
+    translated(folder, HELLO, "Hola, %(name)s")
+
+    assert check(folder, HELLO) == Findings()
+
+
+def test_fault_missing_and_fuzzy_entries_are_told_apart(folder):
+    path = translated(folder, HELLO, "Hola, %(nombre)s")
+    assert check(folder, HELLO) == Findings(
+        faults=["'Hello %(name)s' has %(nombre)s where the source has %(name)s"]
+    )
+
+    path.write_text(path.read_text().replace("Hola, %(nombre)s", ""))
+    assert check(folder, HELLO) == Findings(lacks=["'Hello %(name)s' is not translated"])
+
+    path.write_text(path.read_text().replace('msgid "He', '#, fuzzy\nmsgid "He'))
+    assert check(folder, HELLO) == Findings(
+        lacks=["'Hello %(name)s' is fuzzy: a guess that nobody has confirmed"]
+    )
 
 
 def test_catalog_that_is_not_that_of_the_source_is_named(folder):
-    update_catalog("es", {HELLO: source_messages(folder)[HELLO]}, folder)
+    translated(folder, HELLO, "Hola, %(name)s")
 
-    found = list(problems("es", {MATCHES: source_messages(folder)[MATCHES]}, folder))
+    assert check(folder, MATCHES) == Findings(
+        strays=[
+            "'%(n)s match' of ratings/words.py is missing",
+            "'Hello %(name)s' is no longer in the source",
+        ]
+    )
 
-    assert "es: '%(n)s match' of ratings/words.py is missing" in found
-    assert "es: 'Hello %(name)s' is no longer in the source" in found
+
+def test_unreadable_catalog_is_a_fault(folder):
+    path = translated(folder, HELLO, "H\u00f3la, %(name)s")
+    path.write_bytes(path.read_text().encode("latin-1"))
+
+    [fault] = check(folder, HELLO).faults
+
+    assert "is not UTF-8" in fault
+
+
+def test_compiled_catalog_made_from_another_source_is_a_fault(folder):
+    path = translated(folder, HELLO, "Hola, %(name)s")
+    compile_catalogs(folder)
+    assert check_compiled("es", folder) == []
+
+    path.write_text(path.read_text().replace("Hola", "Buenas"))
+
+    assert check_compiled("es", folder) == [
+        "django.mo is missing, damaged or made from another django.po"
+    ]
+
+
+def test_signing_leaves_out_what_is_signed_missing_or_fuzzy(folder):
+    path = translated(folder, HELLO, "Hola, %(name)s")
+    assert sign_catalog("es", "N. N., 2026", folder) == 1
+
+    assert sign_catalog("es", "M. M., 2027", folder) == 0
+
+    assert "M. M." not in path.read_text()
 
 
 @pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        (lambda text: text.replace('msgid "He', '#, fuzzy\nmsgid "He'), "is fuzzy"),
-        (lambda text: text.replace("Plural-Forms", "Plurals"), "has no Plural-Forms"),
-        (lambda text: text.replace("charset=UTF-8", "charset=ASCII"), "does not say text/plain"),
-        (lambda text: text + text[text.index("#: ") :], "cannot be read"),
-        (lambda text: text.replace("Hola", "Hóla").encode("latin-1"), "cannot be read"),
-    ],
-    ids=["fuzzy", "no plural rule", "other charset", "twice the same", "latin-1 bytes"],
+    ("arguments", "code"), [(["check"], 0), (["missing", "es"], 0), (["sign", "xx", "N."], 2)]
 )
-def test_broken_catalog_is_named(folder, change, problem):
-    assert translated(folder, HELLO, "Hola, %(name)s") == []
-    path = catalog_path("es", folder)
-    changed = change(path.read_text())
-    path.write_bytes(changed if isinstance(changed, bytes) else changed.encode())
+def test_command_runs_on_our_own_catalogs(arguments, code):
+    run = subprocess.run(
+        [sys.executable, "-m", "naiply.messages", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=PROJECT_FOLDER,
+    )
 
-    found = list(problems("es", {HELLO: source_messages(folder)[HELLO]}, folder))
-
-    assert len(found) == 1
-    assert problem in found[0]
-
-
-def test_missing_plural_form_is_named(folder):
-    translated(folder, MATCHES, "una", "%(n)s x", "%(n)s x")
-    path = catalog_path("es", folder)
-    path.write_text(path.read_text().replace('msgstr[2] "%(n)s x"\n', ""))
-
-    found = list(problems("es", {MATCHES: source_messages(folder)[MATCHES]}, folder))
-
-    assert found == ["es: '%(n)s match' has 2 plural forms instead of 3"]
+    assert run.returncode == code, run.stdout + run.stderr
+    assert ("python -m naiply.messages update" in run.stderr) == (code == 2)
 
 
-def test_missing_catalog_is_named(tmp_path):
-    assert list(problems("es", {}, tmp_path)) == ["es: django.po is missing"]
+@pytest.mark.parametrize("language", TRANSLATIONS)
+def test_our_own_catalog_has_the_entries_of_the_source_and_no_fault(language):
+    found = check_catalog(language, source_messages())
+
+    assert found.faults == []
+    assert found.strays == []
 
 
-@pytest.mark.parametrize("language", [code for code, _ in LANGUAGES if code != "en"])
-def test_our_own_catalog_is_complete_and_sound(language):
-    assert list(problems(language, source_messages())) == []
+@pytest.mark.parametrize("language", TRANSLATIONS)
+def test_our_own_catalog_is_complete(language):
+    assert check_catalog(language, source_messages()).lacks == []
+
+
+@pytest.mark.parametrize("language", TRANSLATIONS)
+def test_number_and_its_sign_are_never_parted(language):
+    """A line may end at a plain blank; one before a % has to be U+00A0."""
+    catalog = open_catalog(catalog_path(language, LOCALE_FOLDER))
+
+    texts = [text for entry in catalog for text in (entry.msgstr, *entry.msgstr_plural.values())]
+    assert [text for text in texts if " %%" in text or "%% %(" in text] == []
