@@ -49,8 +49,9 @@ class ImportResult:
 
 
 Progress = Callable[[float, float], None]
-"""Called with what is done and what there is in all: reading is the first half, rating the other."""
+"""Called with how many thirds are done, and that there are three: reading, rating and writing."""
 
+THIRDS = 3
 MATCHES_BETWEEN_CALLS = 1_000
 
 
@@ -96,10 +97,10 @@ def _import_once(
             # Also after a problem: those further down are to be named in the same run.
             _take(batch, intake, result)
         if result.new and not dry_run and (keep_going or result.is_clean):
-            intake.record(on_match=_matches_rated(result.new, progress))
+            intake.store(on_match=_matches_rated(result.new, progress))
         result.is_applied = not dry_run and (keep_going or result.is_clean)
     if progress:
-        progress(1, 1)
+        progress(THIRDS, THIRDS)
     return result
 
 
@@ -136,13 +137,13 @@ def _batches(
             yield batch
             batch = []
             if progress:
-                progress(lines.bytes_read / size / 2, 1)
+                progress(lines.bytes_read / size, THIRDS)
     if batch:
         yield batch
 
 
 def _matches_rated(new: int, progress: Progress | None) -> Callable[[], None] | None:
-    """What to call for each match that is rated; where more than the new ones are, it stays full."""
+    """What to call for each match that is rated; stored ones that come after are not counted."""
     if progress is None:
         return None
     done = 0
@@ -151,7 +152,7 @@ def _matches_rated(new: int, progress: Progress | None) -> Callable[[], None] | 
         nonlocal done
         done += 1
         if done % MATCHES_BETWEEN_CALLS == 0:
-            progress(min(0.5 + done / new / 2, 1), 1)
+            progress(min(1 + done / new, 2), THIRDS)
 
     return count
 

@@ -112,8 +112,10 @@ def reserve_player_ids(count: int) -> list[int]:
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            SELECT nextval(pg_get_serial_sequence('ratings_player', 'id'))
-              FROM generate_series(1, %s)
+            SELECT nextval(sequence)
+              FROM generate_series(1, %s),
+                   (SELECT pg_get_serial_sequence('ratings_player', 'id')::regclass)
+                   AS of (sequence)
             """,
             [count],
         )

@@ -369,7 +369,7 @@ class Overtaken(Exception):
 class Intake(_Recorder):
     """Takes in reports by the thousands without a lock, and records them all at once.
 
-    What stands up is put aside, with new players not made yet but for their ids; `record` rates
+    What stands up is put aside, with new players not made yet but for their ids; `store` rates
     it from a snapshot, and then writes it. Nothing is stored before, and nothing if it fails.
     """
 
@@ -385,7 +385,7 @@ class Intake(_Recorder):
         states = ledger.read_states({report.game for report in reports})
         return self._take(reports, states, self._put_aside)
 
-    def record(self, *, on_match: history.OnMatch | None = None) -> None:
+    def store(self, *, on_match: history.OnMatch | None = None) -> None:
         """Rates and stores what was put aside: all of it or nothing.
 
         Overtaken where the same source's reports, or its new players, were stored meanwhile.
@@ -426,7 +426,7 @@ class Intake(_Recorder):
 
     def _create_players(self) -> None:
         """Makes the new players, the games being locked."""
-        for keys in batched(sorted(self.new_players), ledger.ROWS_AT_A_TIME, strict=False):
+        for keys in batched(sorted(self.new_players), ledger.ROWS_AT_A_TIME):
             ids = {key: self.new_players[key][0] for key in keys}
             create_players(self.source, ids, {key: self.new_players[key][1].id for key in keys})
             if any(

@@ -57,7 +57,7 @@ class Rewrite:
         matches = [*self.placed]
         matches += [edit.was for edit in self.edited.values()]
         positions = [Position(match.played_at, match.id) for match in matches]
-        if self.staged is not None and self.staged.first is not None:
+        if self.staged is not None:
             positions.append(self.staged.first)
         return min(positions)
 
@@ -109,7 +109,7 @@ class Rerun:
             player_sets |= ledger.read_player_sets_since(game, self.since)
         players = {player for together in player_sets for player in together}
         if rewrite.staged is not None:
-            players |= rewrite.staged.read_players()
+            players |= rewrite.staged.players
         self.old = ledger.read_ratings(game, players)
         self.replay = Replay(
             _standings_before(game, self.since, self.old, is_append=self.is_append),

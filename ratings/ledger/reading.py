@@ -62,19 +62,13 @@ def read_reports(source_id: int, external_ids: Collection[str]) -> dict[str, tup
 
     Plain SQL, as all that every single report asks: a queryset takes longer than its query.
     """
-    return _reports("ratings_match", "source_id = %s AND ", [source_id, list(external_ids)])
-
-
-def read_staged_reports(external_ids: Collection[str]) -> dict[str, tuple[int, Any]]:
-    """The same of those that were put aside."""
-    return _reports("staged_new", "", [list(external_ids)])
-
-
-def _reports(table: str, condition: str, params: Sequence[Any]) -> dict[str, tuple[int, Any]]:
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT external_id, id, report FROM {table} WHERE {condition}external_id = ANY(%s)",
-            params,
+            """
+            SELECT external_id, id, report FROM ratings_match
+             WHERE source_id = %s AND external_id = ANY(%s)
+            """,
+            [source_id, list(external_ids)],
         )
         return {row[0]: (row[1], json.loads(row[2])) for row in cursor}
 
@@ -128,8 +122,9 @@ def next_match_ids(count: int) -> list[int]:
     with connection.cursor() as cursor:
         cursor.execute(
             """
-            SELECT nextval(pg_get_serial_sequence('ratings_match', 'id'))
-              FROM generate_series(1, %s)
+            SELECT nextval(sequence)
+              FROM generate_series(1, %s),
+                   (SELECT pg_get_serial_sequence('ratings_match', 'id')::regclass) AS of (sequence)
             """,
             [count],
         )
@@ -147,17 +142,12 @@ _HISTORY = """
 
 
 @contextmanager
-def streaming_cursor(
-    name: str, query: str, params: Sequence[Any]
-) -> Iterator[Iterable[tuple[Any, ...]]]:
-    """Rows from a server-side cursor; memory stays the same however many there are.
-
-    Two that are open at once need two names.
-    """
+def _streaming_cursor(query: str, params: Sequence[Any]) -> Iterator[Iterable[tuple[Any, ...]]]:
+    """Rows from a server-side cursor; memory stays the same however many there are."""
     connection.ensure_connection()
     with (
         connection.wrap_database_errors,
-        connection.connection.cursor(name=name, binary=True) as cursor,
+        connection.connection.cursor(name="naiply_history", binary=True) as cursor,
     ):
         cursor.itersize = ROWS_AT_A_TIME
         cursor.execute(query, params)
@@ -183,7 +173,7 @@ def read_history(game: Game, since: Position = BEGINNING) -> Iterator[StoredMatc
 
     Streams. What is written while it runs is not seen: the rows are those of its beginning.
     """
-    with streaming_cursor("history", _HISTORY, [game.pk, *since]) as rows:
+    with _streaming_cursor(_HISTORY, [game.pk, *since]) as rows:
         current: tuple[Any, ...] | None = None
         entries: list[Entry] = []
         changes: list[Change] = []

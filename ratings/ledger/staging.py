@@ -1,152 +1,202 @@
 """What is worked out without a lock, put aside until it may be written.
 
-In temporary tables of this connection: nobody else sees them, and a crash leaves none.
+What changes of stored matches goes to temporary tables of this connection, which nobody else
+sees and a crash leaves none of; new matches, with whatever becomes of them, to a temporary file.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import pickle
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from decimal import Decimal
-from typing import Any
+from heapq import merge
+from itertools import batched, chain, pairwise
+from operator import itemgetter
+from tempfile import TemporaryFile
+from typing import IO, Any, NamedTuple
 
 from django.db import connection
+from psycopg.types.json import Jsonb
 
-from ratings.ledger.reading import read_staged_reports, streaming_cursor
-from ratings.ledger.rows import SKILL_COLUMNS, NewMatch, Position, fact_of, status_of
+from ratings.ledger.rows import SKILL_COLUMNS, NewMatch, Position, fact_of
 from ratings.ledger.writing import (
-    MATCH_COLUMNS,
-    PARTICIPATION_COLUMNS,
-    STATUS_COLUMNS,
+    MATCH_ROW,
+    PARTICIPATION_ROW,
     UPDATE_LEDGER,
     UPDATE_STATUSES,
     copy_rows,
-    facts_of,
     forget_plans,
-    participations_of,
+    match_row,
+    participation_rows,
     rows_of,
 )
 from ratings.models import Game
 from ratings.systems.replay import Entry, Outcome, PlayedMatch
 
-STATUS_ROW = {"id": "int8"} | STATUS_COLUMNS
-NUMBERS_ROW = {"match_id": "int8", "player_id": "int8"} | dict.fromkeys(SKILL_COLUMNS, "float8")
-NEW_ROW = MATCH_COLUMNS | {"entries": "text"}
 TABLES = {
-    "staged_new": NEW_ROW,
-    "staged_status": STATUS_ROW,
-    "staged_numbers": NUMBERS_ROW,
-    "staged_participation": PARTICIPATION_COLUMNS,
+    "staged_status": {"id": "int8", "status": "text", "reason": "text"},
+    "staged_numbers": {
+        "match_id": "int8",
+        "player_id": "int8",
+        **dict.fromkeys(SKILL_COLUMNS, "float8"),
+    },
 }
-"""New matches with their facts; then what came out: the status of every match, the numbers of
-those that are stored already, and whole ledger rows of the new ones."""
 
-OUTCOMES = ("staged_status", "staged_numbers", "staged_participation")
+BLOCK = 1_000
+
+type Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Spool:
+    """Rows on disk, by the block. A block's number is what it is found by again."""
+
+    file: IO[bytes]
+
+    def add(self, rows: Sequence[Row]) -> int:
+        number = self.file.seek(0, 2)
+        pickle.dump(rows, self.file, pickle.HIGHEST_PROTOCOL)
+        return number
+
+    def read(self, numbers: Iterable[int]) -> Iterator[Row]:
+        for number in numbers:
+            self.file.seek(number)
+            yield from pickle.load(self.file)  # noqa: S301 - nobody else can write it
+
+
+class Run(NamedTuple):
+    """Blocks of matches in the order of history."""
+
+    first: Position
+    last: Position
+    blocks: list[int]
 
 
 @dataclass(slots=True)
 class StagedMatches:
-    """New matches of one game. `points` are those of the matches read last, by match and team."""
+    """New matches of one game.
+
+    `being_rated` are those that were read and whose outcome is not known yet, by id.
+    """
 
     game: Game
-    count: int = 0
-    first: Position | None = None
-    last: Position | None = None
-    points: dict[int, Mapping[int, Decimal | None]] = field(default_factory=dict)
+    spool: Spool
+    players: set[int] = field(default_factory=set)
+    runs: list[Run] = field(default_factory=list)
+    being_rated: dict[int, NewMatch] = field(default_factory=dict)
+    match_rows: list[int] = field(default_factory=list)
+    participation_rows: list[int] = field(default_factory=list)
+
+    @property
+    def first(self) -> Position:
+        return min(run.first for run in self.runs)
+
+    def add(self, new: Sequence[NewMatch]) -> list[int]:
+        """Keeps new matches; the number of each one's block, in the order given."""
+        rows = sorted(map(_to_row, new), key=_position)
+        blocks = list(batched(rows, BLOCK))
+        numbers = [self.spool.add(block) for block in blocks]
+        self.runs.append(
+            Run(Position(*_position(rows[0])), Position(*_position(rows[-1])), numbers)
+        )
+        self.players.update(entry.player for each in new for entry in each.match.entries)
+        by_id = {
+            row[1]: number for number, block in zip(numbers, blocks, strict=True) for row in block
+        }
+        return [by_id[each.match.id] for each in new]
 
     def read(self) -> Iterator[PlayedMatch]:
-        """In the order of history; streams."""
-        query = """
-            SELECT id, played_at, termination, entries FROM staged_new
-             WHERE game_id = %s ORDER BY played_at, id
-        """
-        with streaming_cursor("staged_new", query, [self.game.pk]) as rows:
-            for match_id, played_at, termination, text in rows:
-                entries, points = json.loads(text)
-                self.points[match_id] = {
-                    team: None if number is None else Decimal(number)
-                    for team, number in enumerate(points, start=1)
-                }
-                yield PlayedMatch(
-                    played_at, [Entry(*entry) for entry in entries], fact_of(termination), match_id
-                )
+        """In the order of history, a block of each run in memory at a time."""
+        self.being_rated.clear()
+        runs = sorted(self.runs)
+        rows = [self.spool.read(run.blocks) for run in runs]
+        are_apart = all(run.last < following.first for run, following in pairwise(runs))
+        for row in chain(*rows) if are_apart else merge(*rows, key=_position):
+            new = _from_row(row)
+            self.being_rated[new.match.id] = new
+            yield new.match
 
-    def read_players(self) -> set[int]:
-        with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT DISTINCT unnest(players) FROM staged_new WHERE game_id = %s",
-                [self.game.pk],
-            )
-            return {player for (player,) in cursor}
+    def add_outcomes(self, outcomes: Sequence[Outcome]) -> None:
+        """Keeps the rows that follow from the outcomes of matches read last."""
+        done = [(self.being_rated.pop(outcome.match.id), outcome) for outcome in outcomes]
+        matches = [match_row(self.game, new, outcome) for new, outcome in done]
+        # The report as the text that it is: to pickle its wrapper would take longer than all else.
+        self.match_rows.append(self.spool.add([(*row[:-1], row[-1].obj) for row in matches]))
+        parts = [row for new, o in done for row in participation_rows(self.game, new, o)]
+        self.participation_rows.append(self.spool.add(parts))
+
+    def forget_outcomes(self) -> None:
+        self.being_rated.clear()
+        self.match_rows.clear()
+        self.participation_rows.clear()
+
+    def write(self) -> None:
+        """Stores the matches and their ledger rows."""
+        copy_rows(
+            "ratings_match",
+            MATCH_ROW,
+            ((*row[:-1], _as_text(row[-1])) for row in self.spool.read(self.match_rows)),
+        )
+        copy_rows(
+            "ratings_participation",
+            PARTICIPATION_ROW,
+            self.spool.read(self.participation_rows),
+        )
 
 
 class Staged:
-    """New matches and outcomes put aside."""
+    """New matches, by game, and outcomes, put aside."""
 
-    def __init__(self) -> None:
+    def __init__(self, spool: Spool) -> None:
+        self.spool = spool
         self.new: dict[str, StagedMatches] = {}
+        self._block_of: dict[str, int] = {}
 
     def add_matches(self, game: Game, new: Sequence[NewMatch]) -> None:
         """Puts new matches aside, that are to be rated later."""
-        copy_rows("staged_new", NEW_ROW, (_new_row(game, stored) for stored in new))
-        staged = self.new.setdefault(game.slug, StagedMatches(game))
-        staged.count += len(new)
-        positions = [Position(stored.match.played_at, stored.match.id) for stored in new]
-        staged.first = min([*positions, *([staged.first] if staged.first else [])])
-        staged.last = max([*positions, *([staged.last] if staged.last else [])])
+        staged = self.new.setdefault(game.slug, StagedMatches(game, self.spool))
+        ids = (each.external_id for each in new)
+        self._block_of.update(zip(ids, staged.add(new), strict=True))
 
     def read_reports(self, external_ids: Collection[str]) -> dict[str, tuple[int, Any]]:
         """(match id, canonical report) of new matches, by external id."""
-        return read_staged_reports(external_ids) if self.new else {}
+        blocks = {self._block_of[each] for each in external_ids if each in self._block_of}
+        found = map(_from_row, self.spool.read(sorted(blocks)))
+        return {
+            new.external_id: (new.match.id, json.loads(new.report.obj))
+            for new in found
+            if new.external_id in external_ids
+        }
 
     def add(self, outcomes: Sequence[Outcome], new: StagedMatches | None = None) -> None:
         """Puts aside what came out for matches that are stored already, or `new`."""
-        added = [] if new is None else [o for o in outcomes if o.match.id in new.points]
-        changed = outcomes if new is None else [o for o in outcomes if o.match.id not in new.points]
-        statuses, numbers = rows_of(changed)
-        statuses += [(outcome.match.id, *status_of(outcome.reason)) for outcome in added]
-        copy_rows("staged_status", STATUS_ROW, statuses)
-        copy_rows("staged_numbers", NUMBERS_ROW, numbers)
         if new is not None:
-            copy_rows(
-                "staged_participation",
-                PARTICIPATION_COLUMNS,
-                (
-                    row
-                    for outcome in added
-                    for row in participations_of(
-                        new.game, outcome.match, new.points.pop(outcome.match.id), outcome
-                    )
-                ),
-            )
+            fresh = [each for each in outcomes if each.match.id in new.being_rated]
+            outcomes = [each for each in outcomes if each.match.id not in new.being_rated]
+            new.add_outcomes(fresh)
+        for (table, columns), rows in zip(TABLES.items(), rows_of(outcomes), strict=True):
+            if rows:
+                copy_rows(table, columns, rows)
 
     def forget_outcomes(self) -> None:
         """So that all can be rated again."""
+        for new in self.new.values():
+            new.forget_outcomes()
         with connection.cursor() as cursor:
-            cursor.execute(f"TRUNCATE {', '.join(OUTCOMES)}")
+            cursor.execute(f"TRUNCATE {', '.join(TABLES)}")
 
     def write(self) -> None:
         """Puts everything into the history, in a few statements."""
-        facts = ", ".join(MATCH_COLUMNS)
-        ledger_row = ", ".join(PARTICIPATION_COLUMNS)
         with connection.cursor() as cursor:
             cursor.execute(f"ANALYZE {', '.join(TABLES)}")
-            # First the old matches, while the statuses of the new ones find nothing to change.
             cursor.execute(UPDATE_STATUSES.format("staged_status AS new"))
             cursor.execute(UPDATE_LEDGER.format("staged_numbers AS new"))
-            if self.new:
-                cursor.execute(
-                    f"INSERT INTO ratings_match ({facts}, status, reason)"
-                    f" SELECT {facts}, status, reason FROM staged_new JOIN staged_status USING (id)"
-                    " ORDER BY played_at, id"
-                )
-                cursor.execute(
-                    f"INSERT INTO ratings_participation ({ledger_row})"
-                    f" SELECT {ledger_row} FROM staged_participation"
-                )
-                forget_plans()
+        for new in self.new.values():
+            new.write()
+        if self.new:
+            forget_plans()
 
 
 @contextmanager
@@ -157,13 +207,13 @@ def stage() -> Iterator[Staged]:
         for table, columns in TABLES.items():
             described = ", ".join(f"{name} {kind}" for name, kind in columns.items())
             cursor.execute(f"CREATE TEMPORARY TABLE {table} ({described})")
-        cursor.execute("CREATE INDEX ON staged_new (external_id)")
-    try:
-        yield Staged()
-    finally:
-        # A transaction that failed takes them with it.
-        if connection.is_usable() and not connection.needs_rollback:
-            _drop()
+    with TemporaryFile() as file:
+        try:
+            yield Staged(Spool(file))
+        finally:
+            # A transaction that failed takes them with it.
+            if connection.is_usable() and not connection.needs_rollback:
+                _drop()
 
 
 def _drop() -> None:
@@ -171,9 +221,32 @@ def _drop() -> None:
         cursor.execute(f"DROP TABLE IF EXISTS {', '.join(f'pg_temp.{name}' for name in TABLES)}")
 
 
-def _new_row(game: Game, stored: NewMatch) -> tuple[Any, ...]:
-    points = [stored.points[team] for team in sorted(stored.points)]
-    text = json.dumps(
-        [stored.match.entries, [None if number is None else str(number) for number in points]]
+def _to_row(new: NewMatch) -> Row:
+    """Plain tuples: they are written and read back several times as fast as what has a name."""
+    return (
+        new.match.played_at,
+        new.match.id,
+        tuple(map(tuple, new.match.entries)),
+        new.source_id,
+        new.external_id,
+        new.received_at,
+        new.termination,
+        json.dumps(new.report.obj),
+        new.points,
     )
-    return (*facts_of(game, stored), text)
+
+
+def _from_row(row: Row) -> NewMatch:
+    played_at, match_id, entries, source_id, external_id, received_at, termination, text, points = (
+        row
+    )
+    match = PlayedMatch(played_at, [*map(Entry._make, entries)], fact_of(termination), match_id)
+    return NewMatch(match, source_id, external_id, received_at, termination, _as_text(text), points)
+
+
+def _as_text(text: str) -> Jsonb:
+    """JSON that is written already."""
+    return Jsonb(text, dumps=str)
+
+
+_position = itemgetter(0, 1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal
 from typing import Any
 
 from django.db import connection
@@ -33,7 +32,7 @@ CHANNEL = "naiply"
 """NOTIFY channel; the payload is `<game slug> <version>`, delivered at commit."""
 
 
-MATCH_COLUMNS = {
+MATCH_ROW = {
     "id": "int8",
     "game_id": "int8",
     "source_id": "int8",
@@ -41,14 +40,12 @@ MATCH_COLUMNS = {
     "played_at": "timestamptz",
     "received_at": "timestamptz",
     "termination": "text",
-    "report": "jsonb",
+    "status": "text",
+    "reason": "text",
     "players": "int8[]",
+    "report": "jsonb",
 }
-"""The facts of a match, in the order of `facts_of`."""
-
-STATUS_COLUMNS = {"status": "text", "reason": "text"}
-
-PARTICIPATION_COLUMNS = {
+PARTICIPATION_ROW = {
     "match_id": "int8",
     "game_id": "int8",
     "played_at": "timestamptz",
@@ -59,7 +56,6 @@ PARTICIPATION_COLUMNS = {
     "points": "numeric",
     **dict.fromkeys(SKILL_COLUMNS, "float8"),
 }
-"""A row of the ledger, in the order of `participations_of`."""
 
 
 def insert_matches(game: Game, new: Sequence[NewMatch], outcomes: Mapping[int, Outcome]) -> None:
@@ -69,51 +65,39 @@ def insert_matches(game: Game, new: Sequence[NewMatch], outcomes: Mapping[int, O
     """
     if not new:
         return
-    copy_rows(
-        "ratings_match",
-        MATCH_COLUMNS | STATUS_COLUMNS,
-        ((*facts_of(game, stored), *_status(outcomes.get(stored.match.id))) for stored in new),
-    )
+    done = [(stored, outcomes.get(stored.match.id)) for stored in new]
+    copy_rows("ratings_match", MATCH_ROW, (match_row(game, *each) for each in done))
     copy_rows(
         "ratings_participation",
-        PARTICIPATION_COLUMNS,
-        (
-            row
-            for stored in new
-            for row in participations_of(
-                game, stored.match, stored.points, outcomes.get(stored.match.id)
-            )
-        ),
+        PARTICIPATION_ROW,
+        (row for each in done for row in participation_rows(game, *each)),
     )
     if len(new) >= MANY_MATCHES:
         forget_plans()
 
 
-def facts_of(game: Game, stored: NewMatch) -> tuple[Any, ...]:
+def match_row(game: Game, new: NewMatch, outcome: Outcome | None) -> tuple[Any, ...]:
     return (
-        stored.match.id,
+        new.match.id,
         game.pk,
-        stored.source_id,
-        stored.external_id,
-        stored.match.played_at,
-        stored.received_at,
-        stored.termination,
-        stored.report,
-        sorted([entry.player for entry in stored.match.entries]),
+        new.source_id,
+        new.external_id,
+        new.match.played_at,
+        new.received_at,
+        new.termination,
+        *_status(outcome),
+        sorted([entry.player for entry in new.match.entries]),
+        new.report,
     )
 
 
-def participations_of(
-    game: Game,
-    match: PlayedMatch,
-    points: Mapping[int, Decimal | None],
-    outcome: Outcome | None,
-) -> Iterator[tuple[Any, ...]]:
-    """The ledger's rows of a match; `points` is by team number."""
-    for (player, team, place, owner), numbers in zip(
-        match.entries, _skills(outcome, match), strict=True
-    ):
-        yield (
+def participation_rows(
+    game: Game, stored: NewMatch | EditedMatch, outcome: Outcome | None
+) -> list[tuple[Any, ...]]:
+    """The ledger's rows of a match."""
+    match, points = stored.match, stored.points
+    return [
+        (
             match.id,
             game.pk,
             match.played_at,
@@ -124,6 +108,10 @@ def participations_of(
             points[team],
             *numbers,
         )
+        for (player, team, place, owner), numbers in zip(
+            match.entries, _skills(outcome, match), strict=True
+        )
+    ]
 
 
 def forget_plans() -> None:
@@ -165,8 +153,8 @@ def edit_matches(game: Game, edits: Iterable[EditedMatch]) -> None:
         )
     copy_rows(
         "ratings_participation",
-        PARTICIPATION_COLUMNS,
-        (row for edit in rebuilt for row in participations_of(game, edit.match, edit.points, None)),
+        PARTICIPATION_ROW,
+        (row for edit in rebuilt for row in participation_rows(game, edit, None)),
     )
 
 

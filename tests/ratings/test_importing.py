@@ -2,24 +2,35 @@
 
 import io
 import json
-import threading
+import random
 import tracemalloc
 import zipfile
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
-from django.db import IntegrityError, connection, connections, transaction
+from django.db import connection, transaction
 
-from ratings import history, importing
+from ratings import history, importing, ledger, recording
 from ratings.importing import MOST_PROBLEMS, import_file
+from ratings.ledger import Staged, staging
 from ratings.models import Game, Match, Player
 from ratings.recording import record_matches
 from ratings.report_files import Lines, Problem, UnreadableFile, read_reports
 from ratings.report_files.lines import LONGEST_LINE
 from ratings.report_files.tables import COLUMNS
 from ratings.reports import Report, ReportedTeam
-from tests.ratings.builders import count_rows, make_source, open_game, ratings_of
+from tests.ratings.builders import (
+    count_rows,
+    duel,
+    everything_of,
+    make_source,
+    open_game,
+    ratings_of,
+    record,
+    undone,
+)
+from tests.ratings.connections import elsewhere
 
 PLAYED_AT = datetime(2026, 7, 6, 19, 30, tzinfo=UTC)
 HEADER = ",".join(COLUMNS)
@@ -744,26 +755,47 @@ def test_id_repeated_in_a_later_batch_is_found(brisca, source, monkeypatch):
     assert [problem.line for problem in result.problems] == [4]
 
 
-def test_crash_in_a_later_batch_leaves_nothing(brisca, source, monkeypatch):
+class Crash(Exception):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("where", "step"),
+    [
+        (Staged, "add_matches"),
+        (Staged, "add"),
+        (ledger, "lock_games"),
+        (recording, "create_players"),
+        (Staged, "write"),
+        (ledger, "write_ratings"),
+        (ledger, "announce"),
+    ],
+)
+def test_crash_at_any_step_leaves_nothing_and_it_can_run_again(
+    brisca, source, monkeypatch, where, step
+):
     monkeypatch.setattr(importing, "BATCH", 2)
-    calls = []
+    later = PLAYED_AT + timedelta(minutes=15)
+    record(duel("ana", "pepa_4", later), source=make_source("mesa-2"))
+    content = line("m1") + line("m2", winner="nueva") + line("m3")
+    rows, before = count_rows(), everything_of(brisca)
+    real, calls = getattr(where, step), []
 
-    def crash_in_the_second(reports, **options):
-        calls.append(len(reports))
-        if len(calls) == 2:
-            raise IntegrityError("power cut")
-        return record_matches(reports, **options)
+    def crash_at_last(*args, **kwargs):
+        """The first batch goes well, where there are several."""
+        calls.append(step)
+        if where is Staged and step == "add_matches" and len(calls) == 1:
+            return real(*args, **kwargs)
+        raise Crash
 
-    monkeypatch.setattr(importing, "record_matches", crash_in_the_second)
-    rows = count_rows()
+    with monkeypatch.context() as patch:
+        patch.setattr(where, step, crash_at_last)
+        with pytest.raises(Crash), transaction.atomic():
+            import_file(stream(content), source=source, may_create_players=True)
 
-    with pytest.raises(IntegrityError, match="power cut"):
-        import_file(
-            stream(line("m1") + line("m2") + line("m3")), source=source, may_create_players=True
-        )
-
-    assert calls == [2, 1]
-    assert count_rows() == rows
+    assert (count_rows(), everything_of(brisca)) == (rows, before)
+    assert import_file(stream(content), source=source, may_create_players=True).new == 3
+    assert history.verify(brisca).differences == []
 
 
 def test_unreadable_file_stores_nothing_and_takes_no_batch(brisca, source):
@@ -796,8 +828,24 @@ def test_progress_ends_with_the_whole_file(brisca, source, monkeypatch):
         progress=lambda done, total: seen.append((done, total)),
     )
 
-    size = len(content)
-    assert seen == [(size * 2 // 5, size), (size * 4 // 5, size), (size, size)]
+    assert seen == [(2 / 5, 3), (4 / 5, 3), (3, 3)]
+
+
+def test_progress_tells_of_the_rating_too(brisca, source, monkeypatch):
+    monkeypatch.setattr(importing, "MATCHES_BETWEEN_CALLS", 2)
+    later = PLAYED_AT + timedelta(minutes=15)
+    record(duel("ana", "pepa_4", later), source=make_source("mesa-2"))
+    content = "".join(line(f"m{n}") for n in range(4))
+    seen = []
+
+    import_file(
+        stream(content),
+        source=source,
+        may_create_players=True,
+        progress=lambda done, total: seen.append((done, total)),
+    )
+
+    assert seen == [(1 + 2 / 4, 3), (2, 3), (3, 3)]
 
 
 def test_memory_does_not_grow_with_the_file():
@@ -817,30 +865,170 @@ def test_memory_does_not_grow_with_the_file():
     assert peak(5_000) < peak(500) + 50_000
 
 
-@pytest.mark.django_db(transaction=True)
-def test_all_games_are_locked_before_anything_is_recorded(monkeypatch):
-    """A later batch may name any game, and taken one by one their order could not be kept."""
-    source = make_source()
-    free = []
+# Among other writers
 
-    def look_from_another_connection():
-        with connections[connection.alias].cursor() as cursor:
+
+def in_any_order(count: int) -> list[str]:
+    """Lines of matches a minute apart, of six players and of two games."""
+    return [
+        line(
+            f"m{n}",
+            winner=f"p{n % 5}",
+            loser=f"p{(n * 3 + 1) % 6}" if (n * 3 + 1) % 6 != n % 5 else "p9",
+            played_at=f"2026-07-06T{n // 60:02}:{n % 60:02}:00Z",
+            game="tute" if n % 4 == 0 else "brisca",
+        )
+        for n in range(count)
+    ]
+
+
+@pytest.mark.parametrize("block", [1, 7, 1_000])
+@pytest.mark.parametrize("order", ["oldest first", "newest first", "any"])
+def test_order_of_a_file_comes_to_the_same_as_the_order_of_history(
+    brisca, source, monkeypatch, order, block
+):
+    """By runs of the spool that overlap and runs that do not, and blocks of every size."""
+    monkeypatch.setattr(importing, "BATCH", 10)
+    monkeypatch.setattr(staging, "BLOCK", block)
+    lines = in_any_order(60)
+    with undone():
+        import_file(stream("".join(lines)), source=source, may_create_players=True)
+        expected = [ratings_of(game) for game in Game.objects.all()]
+    if order == "newest first":
+        lines.reverse()
+    elif order == "any":
+        random.Random(5).shuffle(lines)
+
+    result = import_file(stream("".join(lines)), source=source, may_create_players=True)
+
+    assert counts(result) == (60, 0, 0, 0)
+    assert [ratings_of(game) for game in Game.objects.all()] == expected
+    for game in Game.objects.all():
+        assert history.verify(game).differences == []
+
+
+def test_late_file_rates_what_comes_after_again(brisca, source):
+    lines = in_any_order(60)
+    with undone():
+        import_file(stream("".join(lines)), source=source, may_create_players=True)
+        expected = [ratings_of(game) for game in Game.objects.all()]
+    import_file(stream("".join(lines[30:])), source=source, may_create_players=True)
+
+    import_file(stream("".join(lines[:30])), source=source, may_create_players=True)
+
+    assert [ratings_of(game) for game in Game.objects.all()] == expected
+    for game in Game.objects.all():
+        assert history.verify(game).differences == []
+
+
+@pytest.fixture
+def meanwhile(monkeypatch):
+    """What others do once, in their own connection, when an import has rated and would write."""
+
+    def do(what):
+        real, jobs = ledger.lock_games, [what]
+
+        def lock_games(*args, **kwargs):
+            if jobs:
+                elsewhere(jobs.pop())
+            return real(*args, **kwargs)
+
+        monkeypatch.setattr(ledger, "lock_games", lock_games)
+        return jobs
+
+    return do
+
+
+@pytest.mark.django_db(transaction=True)
+def test_reports_are_recorded_while_a_file_is_imported_and_count_too(meanwhile):
+    """One after all of the file, one amid the file's matches and after all that was stored."""
+    brisca, source, other = open_game("brisca"), make_source(), make_source("mesa-2")
+    record(duel("p1", "p2", PLAYED_AT - timedelta(days=2)), source=other)
+    lines = in_any_order(60)
+    amid = datetime(2026, 7, 6, 0, 30, 30, tzinfo=UTC)
+    answered = []
+    jobs = meanwhile(
+        lambda: answered.extend(
+            record_matches(
+                [duel("p1", "nueva", amid), duel("p2", "p4", amid + timedelta(days=1))],
+                source=other,
+                may_wait=True,
+            )
+        )
+    )
+
+    result = import_file(stream("".join(lines)), source=source, may_create_players=True)
+
+    assert jobs == []
+    assert [receipt.answer for receipt in answered] == ["recorded"] * 2
+    assert counts(result) == (60, 0, 0, 0)
+    assert history.verify(brisca).differences == []
+    assert Match.objects.filter(game=brisca, status="rated").count() == 45 + 3
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    "what",
+    [
+        "the same match",
+        "another match of that id",
+        "a new player of the file",
+        "a void",
+    ],
+)
+def test_import_that_is_overtaken_begins_again(meanwhile, what):
+    brisca, source = open_game("brisca"), make_source()
+    record(duel("p1", "p2", PLAYED_AT - timedelta(days=2), external_id="old"), source=source)
+    lines = in_any_order(9)
+    same = next(iter(reports_in(lines[1])))
+    old = Match.objects.get(external_id="old")
+    deeds = {
+        "the same match": lambda: record_matches([same], source=source),
+        "another match of that id": lambda: record_matches(
+            [duel("p1", "p2", PLAYED_AT, external_id="m1")], source=source
+        ),
+        "a new player of the file": lambda: record_matches(
+            [duel("p3", "p2", PLAYED_AT + timedelta(days=3))], source=source
+        ),
+        "a void": lambda: history.void_matches([old.pk], by=None, reason="mistake"),
+    }
+    jobs = meanwhile(deeds[what])
+
+    result = import_file(
+        stream("".join(lines)), source=source, may_create_players=True, keep_going=True
+    )
+
+    assert jobs == []
+    assert counts(result) == {
+        "the same match": (8, 1, 0, 0),
+        "another match of that id": (8, 0, 1, 0),
+    }.get(what, (9, 0, 0, 0))
+    assert history.verify(brisca).differences == []
+    assert Player.objects.filter(handle="p3").count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_game_is_locked_while_a_file_is_read_and_rated(monkeypatch):
+    source, free = make_source(), []
+
+    def look():
+        with connection.cursor() as cursor:
             cursor.execute(
                 "SELECT count(*) FROM (SELECT 1 FROM ratings_gamestate"
                 " FOR UPDATE SKIP LOCKED) AS free"
             )
             free.append(cursor.fetchone()[0])
-        connections.close_all()
 
-    def look_and_record(reports, **options):
-        thread = threading.Thread(target=look_from_another_connection)
-        thread.start()
-        thread.join()
-        return record_matches(reports, **options)
+    for step in ("add_matches", "add", "write"):
+        real = getattr(Staged, step)
 
-    monkeypatch.setattr(importing, "record_matches", look_and_record)
+        def look_and_do(*args, real=real, **kwargs):
+            elsewhere(look)
+            return real(*args, **kwargs)
+
+        monkeypatch.setattr(Staged, step, look_and_do)
 
     import_file(stream(line()), source=source, may_create_players=True)
-    import_file(stream(line("m2")), source=source, may_create_players=True, keep_going=True)
 
-    assert free == [0, Game.objects.count()]
+    games = Game.objects.count()
+    assert free == [games, games, games - 1]
