@@ -203,15 +203,17 @@ def rewrite_history(
     slugs: Collection[str],
     plan: Plan,
     *,
-    most_rerated: int = MOST_RERATED,
+    most_rerated: int | None = None,
     then: Then | None = None,
     on_match: OnMatch | None = None,
 ) -> dict[str, Rerating]:
     """Changes the histories of games as planned, all or none; what was done to each that changed.
 
     What is short is done under the games' locks. Where more than so many matches of a game come
-    after, it is worked out without them (`rerate_from_snapshot`).
+    after (MOST_RERATED), it is worked out without them (`rerate_from_snapshot`).
     """
+    if most_rerated is None:
+        most_rerated = MOST_RERATED
     with snapshot():
         rewrites = {state: plan(state) for state in ledger.read_states(slugs).values()}
         changed = {state: each for state, each in rewrites.items() if not each.is_empty}

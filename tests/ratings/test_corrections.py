@@ -12,7 +12,7 @@ from django.db import IntegrityError, connection, transaction
 
 from ratings import history, ledger, standings
 from ratings.decay import apply_decay
-from ratings.history import Correct, CorrectTeam, HistoryMoved
+from ratings.history import Correct, CorrectTeam, HistoryMoved, rerating
 from ratings.ledger import segments
 from ratings.models import (
     CorrectedMatch,
@@ -51,6 +51,7 @@ from tests.ratings.builders import (
     today,
     undone,
 )
+from tests.ratings.connections import elsewhere
 from tests.ratings.test_history import make_bots, season
 
 pytestmark = pytest.mark.django_db
@@ -67,6 +68,13 @@ def brisca():
 @pytest.fixture
 def source(brisca):
     return make_source()
+
+
+@pytest.fixture(params=["under the lock", "from a snapshot"], autouse=True)
+def way(request, monkeypatch):
+    """What is short and what is long are worked out differently, and come to the same."""
+    if request.param == "from a snapshot":
+        monkeypatch.setattr(rerating, "MOST_RERATED", 0)
 
 
 @pytest.fixture
@@ -1109,6 +1117,63 @@ def test_confirming_a_preview_that_is_no_longer_true_is_refused_with_a_fresh_one
         proposal, by=None, reason=WRONG, expected={"brisca": fresh.version}
     )
     assert correction.rerated == fresh.rerated
+
+
+@pytest.fixture
+def meanwhile(monkeypatch):
+    """What others do once, in their own connection, before a change has its lock."""
+    monkeypatch.setattr(rerating, "MOST_RERATED", 0)
+
+    def do(what):
+        real, jobs = ledger.lock_games, [what]
+
+        def lock_games(*args, **kwargs):
+            if jobs:
+                elsewhere(jobs.pop())
+            return real(*args, **kwargs)
+
+        monkeypatch.setattr(ledger, "lock_games", lock_games)
+        return jobs
+
+    return do
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("way", ["from a snapshot"], indirect=True)
+def test_report_that_comes_while_a_confirmed_change_is_worked_out_counts_too(way, meanwhile):
+    """The version was the one shown when it began; else a busy game could never be changed."""
+    game, source = open_game("brisca"), make_source()
+    record(*season(3), source=source)
+    ids = list(Match.objects.filter(status="rated").values_list("pk", flat=True)[:9])
+    shown = previewed(history.void(ids), game)
+    jobs = meanwhile(lambda: record(duel("ana", "nueva", today(18)), source=source))
+
+    [correction] = history.void_matches(
+        ids, by=None, reason=WRONG, expected={"brisca": shown.version}
+    )
+
+    assert jobs == []
+    assert correction.rerated > shown.rerated
+    assert_verified(game)
+    assert Rating.objects.filter(game=game, player__handle="nueva").exists()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("way", ["from a snapshot"], indirect=True)
+def test_change_whose_history_is_rewritten_while_it_is_worked_out_is_refused(way, meanwhile):
+    game, source = open_game("brisca"), make_source()
+    record(*season(3), source=source)
+    ids = list(Match.objects.filter(status="rated").values_list("pk", flat=True)[:9])
+    shown = previewed(history.void(ids), game)
+    jobs = meanwhile(lambda: history.void_matches(ids[:2], by=None, reason=MISTAKE))
+
+    with pytest.raises(HistoryMoved) as moved:
+        history.void_matches(ids, by=None, reason=WRONG, expected={"brisca": shown.version})
+
+    assert jobs == []
+    assert [each.matches for each in moved.value.previews] == [7]
+    assert Correction.objects.count() == 1
+    assert_verified(game)
 
 
 def test_confirming_after_the_weekly_decay_is_refused(evening):
