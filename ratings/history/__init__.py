@@ -26,6 +26,7 @@ from ratings.history.rerating import (
     rerate,
     rerate_from_snapshot,
     rerate_from_start,
+    rerate_whole_game,
     rewrite_history,
     write_staged,
 )
@@ -58,6 +59,7 @@ __all__ = [
     "rerate",
     "rerate_from_snapshot",
     "rerate_from_start",
+    "rerate_whole_game",
     "restore",
     "restore_matches",
     "rewrite_history",

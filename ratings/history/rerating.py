@@ -147,6 +147,15 @@ class Rerun:
             if not says(stored, outcome):
                 yield outcome
 
+    def place(self, state: GameState) -> None:
+        """Stores the matches that were put in place."""
+        ledger.insert_matches(state.game, self.rewrite.new, self.outcomes)
+        ledger.edit_matches(state.game, self.rewrite.edited.values())
+        ledger.update_matches(
+            self.outcomes[match_id]
+            for match_id in (*(match.id for match in self.rewrite.waiting), *self.rewrite.edited)
+        )
+
     @property
     def standings(self) -> dict[int, Standing]:
         """The standings that differ from the stored ratings, by player."""
@@ -155,6 +164,41 @@ class Rerun:
             for player, standing in self.replay.standings.items()
             if player not in self.old or standing != self.old[player].standing
         }
+
+
+class WholeRerun(Rerun):
+    """A game's history replayed from nothing, whatever is stored. Writes nothing."""
+
+    def __init__(self, game: Game, *, on_match: OnMatch | None = None) -> None:
+        self.rewrite = NOTHING
+        self.on_match = on_match
+        self.since = ledger.BEGINNING
+        self.game = game
+        self.end = ledger.newest_position(game)
+        self.is_append = False
+        self.old = ledger.read_ratings(game)
+        self.replay = Replay()
+        self.rerated = 0
+        self.outcomes = {}
+
+    def changes(self) -> Iterator[Outcome]:
+        for stored in ledger.read_history(self.game):
+            outcome = self.replay.rate(stored.match)
+            self.rerated += 1
+            if self.on_match is not None:
+                self.on_match()
+            if not says(stored, outcome):
+                yield outcome
+
+    @property
+    def standings(self) -> dict[int, Standing]:
+        """The standing of everybody who has one or should have."""
+        return dict.fromkeys(self.old, Standing()) | self.replay.standings
+
+    def place(self, state: GameState) -> None:
+        """Counts the board anew, so that the counts can be carried on, however wrong they were."""
+        ledger.recount(state.game)
+        state.engine = engine()
 
 
 def rerate(
@@ -174,22 +218,11 @@ def rerate(
     run = Rerun(state.game, rewrite, since, on_match=on_match)
     for part in _parts(run.changes()):
         ledger.update_matches(part)
-    _place(state, run)
+    run.place(state)
     ledger.write_ratings(state, run.standings, run.old)
     # Whoever works on a snapshot may have meant to place the same waiting matches.
     ledger.announce(state, is_rewrite=not run.is_append or bool(rewrite.waiting))
     return Rerating(run.outcomes, run.rerated)
-
-
-def _place(state: GameState, run: Rerun) -> None:
-    """Stores the matches that were put in place."""
-    rewrite = run.rewrite
-    ledger.insert_matches(state.game, rewrite.new, run.outcomes)
-    ledger.edit_matches(state.game, rewrite.edited.values())
-    ledger.update_matches(
-        run.outcomes[match_id]
-        for match_id in (*(match.id for match in rewrite.waiting), *rewrite.edited)
-    )
 
 
 type Plan = Callable[[GameState], Rewrite]
@@ -267,10 +300,38 @@ def write_staged(
 
     `first` is called when the games are locked, before anything is written.
     """
+
+    def begin(state: GameState) -> Rerun | None:
+        rewrite = plan(state)
+        return None if rewrite.is_empty else Rerun(state.game, rewrite, on_match=on_match)
+
+    return _write_from_snapshot(staged, slugs, begin, first, then)
+
+
+def rerate_whole_game(slug: str, *, on_match: OnMatch | None = None) -> int:
+    """Rates a game again from nothing, whatever is stored; how many matches it has.
+
+    What heals every difference that `verify` finds but contradictions, and makes the numbers
+    those of this machine. Worked out from a snapshot, as `rerate_from_snapshot`.
+    """
+    with ledger.stage() as staged:
+        reratings = _write_from_snapshot(
+            staged, [slug], lambda state: WholeRerun(state.game, on_match=on_match), None, None
+        )
+    return reratings[slug].rerated
+
+
+def _write_from_snapshot(
+    staged: Staged,
+    slugs: Collection[str],
+    begin: Callable[[GameState], Rerun | None],
+    first: Callable[[], None] | None,
+    then: Then | None,
+) -> dict[str, Rerating]:
     for _ in range(TRIES):
         with snapshot():
             before = ledger.read_states(slugs)
-            runs = _run(before, plan, staged, on_match)
+            runs = _run(before, begin, staged)
         with transaction.atomic():
             states = ledger.lock_games(runs.keys())
             if all(states[slug].rewrites == before[slug].rewrites for slug in runs):
@@ -278,21 +339,22 @@ def write_staged(
         staged.forget_outcomes()
     with transaction.atomic():
         states = ledger.lock_games(slugs)
-        return _write_runs(states, _run(states, plan, staged, on_match), staged, first, then)
+        return _write_runs(states, _run(states, begin, staged), staged, first, then)
 
 
 def _run(
-    states: Mapping[str, GameState], plan: Plan, staged: Staged, on_match: OnMatch | None
+    states: Mapping[str, GameState],
+    begin: Callable[[GameState], Rerun | None],
+    staged: Staged,
 ) -> dict[str, Rerun]:
     """Works out the games that change, and puts the results aside."""
     runs = {}
     for slug, state in states.items():
-        rewrite = plan(state)
-        if rewrite.is_empty:
-            continue
-        runs[slug] = run = Rerun(state.game, rewrite, on_match=on_match)
-        for part in _parts(run.changes()):
-            staged.add(part, rewrite.staged)
+        run = begin(state)
+        if run is not None:
+            runs[slug] = run
+            for part in _parts(run.changes()):
+                staged.add(part, run.rewrite.staged)
     return runs
 
 
@@ -320,13 +382,14 @@ def _write_runs(
 
 def _write_run(state: GameState, run: Rerun, appended: Position | None) -> Rerating:
     """Stores what a run on a snapshot found, and rates again what was appended since."""
-    _place(state, run)
-    now = ledger.read_ratings(state.game, run.standings.keys())
+    run.place(state)
+    standings = run.standings
+    now = ledger.read_ratings(state.game, standings.keys())
     ledger.write_ratings(
         state,
         {
             player: _carried_on(standing, run.old.get(player), now.get(player))
-            for player, standing in run.standings.items()
+            for player, standing in standings.items()
         },
         now,
     )
@@ -360,32 +423,14 @@ def _carried_on(standing: Standing, was: StoredRating | None, now: StoredRating 
 
 
 def rerate_from_start(state: GameState, *, on_match: OnMatch | None = None) -> int:
-    """Rates the whole game again from nothing, whatever is stored; how many matches it has.
-
-    What heals every difference that `verify` finds but contradictions, and makes the numbers
-    those of this machine. Under the lock that the caller holds.
-    """
-    replay = Replay()
-    matches = 0
-
-    def changes() -> Iterator[Outcome]:
-        nonlocal matches
-        for stored in ledger.read_history(state.game):
-            outcome = replay.rate(stored.match)
-            matches += 1
-            if on_match is not None:
-                on_match()
-            if not says(stored, outcome):
-                yield outcome
-
-    for part in _parts(changes()):
+    """The same as `rerate_whole_game`, under the game's lock, which the caller holds."""
+    run = WholeRerun(state.game, on_match=on_match)
+    for part in _parts(run.changes()):
         ledger.update_matches(part)
-    ledger.recount(state.game)  # so that the counts can be carried on, however wrong they were
-    old = ledger.read_ratings(state.game)
-    ledger.write_ratings(state, dict.fromkeys(old, Standing()) | replay.standings, old)
-    state.engine = engine()
+    run.place(state)
+    ledger.write_ratings(state, run.standings, run.old)
     ledger.announce(state, is_rewrite=True)
-    return matches
+    return run.rerated
 
 
 def _parts(outcomes: Iterable[Outcome]) -> Iterator[list[Outcome]]:

@@ -44,6 +44,7 @@ from tests.ratings.builders import (
     today,
     undone,
 )
+from tests.ratings.connections import elsewhere
 
 pytestmark = pytest.mark.django_db
 
@@ -556,7 +557,17 @@ def test_rerating_reads_no_waiting_match(brisca, source):
     assert_verified(brisca)
 
 
-def test_rerating_from_nothing_heals_whatever_is_stored(brisca, source):
+def rerate_under_lock(game):
+    with transaction.atomic():
+        return history.rerate_from_start(locked(game))
+
+
+def rerate_from_snapshot(game):
+    return history.rerate_whole_game(game.slug)
+
+
+@pytest.mark.parametrize("rerate", [rerate_under_lock, rerate_from_snapshot])
+def test_rerating_from_nothing_heals_whatever_is_stored(brisca, source, rerate):
     record(*season(6), source=source)
     expected = everything_of(brisca)
     Participation.objects.filter(elo_after__isnull=False).update(elo_after=7.0)
@@ -576,8 +587,7 @@ def test_rerating_from_nothing_heals_whatever_is_stored(brisca, source):
     )
     version = GameState.objects.get(game=brisca).version
 
-    with transaction.atomic():
-        matches = history.rerate_from_start(locked(brisca))
+    matches = rerate(brisca)
 
     assert matches == 60
     assert everything_of(brisca) == expected
@@ -585,7 +595,30 @@ def test_rerating_from_nothing_heals_whatever_is_stored(brisca, source):
     assert_verified(brisca)
 
 
-def test_engine_stays_the_one_that_computed_until_all_is_computed_anew(brisca, source):
+@pytest.mark.django_db(transaction=True)
+def test_report_that_comes_while_a_whole_game_is_rated_again_counts_too(monkeypatch):
+    brisca = open_game("brisca")
+    source = make_source()
+    record(*season(6), source=source)
+    Participation.objects.filter(elo_after__isnull=False).update(elo_after=7.0)
+    Rating.objects.filter(player__handle="pepa").update(won=999, peak_elo=9999.0)
+    real, jobs = ledger.lock_games, [lambda: record(duel("pepa", "ana", today(18)), source=source)]
+
+    def lock_games(*args, **kwargs):
+        if jobs:
+            elsewhere(jobs.pop())
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(ledger, "lock_games", lock_games)
+
+    matches = history.rerate_whole_game("brisca")
+
+    assert (jobs, matches) == ([], 61)
+    assert_verified(brisca)
+
+
+@pytest.mark.parametrize("rerate", [rerate_under_lock, rerate_from_snapshot])
+def test_engine_stays_the_one_that_computed_until_all_is_computed_anew(brisca, source, rerate):
     record(duel("a", "b", today(10)), source=source)
     assert GameState.objects.get(game=brisca).engine == engine()
     GameState.objects.filter(game=brisca).update(engine="0-another")
@@ -594,8 +627,7 @@ def test_engine_stays_the_one_that_computed_until_all_is_computed_anew(brisca, s
     assert GameState.objects.get(game=brisca).engine == "0-another"
     assert not history.verify(brisca).exact
 
-    with transaction.atomic():
-        history.rerate_from_start(locked(brisca))
+    rerate(brisca)
     assert GameState.objects.get(game=brisca).engine == engine()
     assert_verified(brisca)
 

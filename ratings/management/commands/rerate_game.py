@@ -3,10 +3,9 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser, no_translations
-from django.db import transaction
 
 from ratings import ledger
-from ratings.history import rerate_from_start, verify
+from ratings.history import rerate_whole_game, verify
 from ratings.management.arguments import chosen_games
 from ratings.management.progress import ProgressBar, matches_done
 from ratings.models import Game
@@ -14,7 +13,7 @@ from ratings.models import Game
 
 class Command(BaseCommand):
     help = (
-        "Rates a whole game again from nothing, under its lock: reports wait meanwhile. It mends "
+        "Rates a whole game again from nothing, without holding reports up meanwhile. It mends "
         "what verify_ratings finds, and makes the numbers those of this machine."
     )
 
@@ -35,9 +34,7 @@ class Command(BaseCommand):
 
 
 def rerate(game: Game, on_match: Any) -> list[str]:
-    with transaction.atomic():
-        state = ledger.lock_games([game.slug])[game.slug]
-        matches = rerate_from_start(state, on_match=on_match)
+    matches = rerate_whole_game(game.slug, on_match=on_match)
     return [f"{game.slug}: {matches:,} matches rated again."]
 
 
