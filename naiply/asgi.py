@@ -164,5 +164,6 @@ def load_translations() -> None:
 
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "naiply.settings")
+pages = get_wsgi_application()  # makes the apps ready, whose catalogs are read too
 load_translations()
-application = Site(get_wsgi_application(), threads=settings.THREADS)
+application = Site(pages, threads=settings.THREADS)
