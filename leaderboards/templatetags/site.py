@@ -9,9 +9,12 @@ from django import template
 from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse, translate_url
+from django.utils.html import escape
 from django.utils.translation import get_language, override
 
+from leaderboards.questions import BoardQuestion
 from leaderboards.themes import Theme, read_theme
+from ratings.models import Game, Player, System
 
 register = template.Library()
 
@@ -99,6 +102,44 @@ def profile_url(path: str, question: Any, **changes: Any) -> str:
     """The URL of a profile, its matches going on from another place."""
     url: str = question.url(path, **changes)
     return url
+
+
+@register.simple_tag(takes_context=True)
+def badge_snippet(context: template.Context, player: Player, game: Game, system: str) -> str:
+    """The lines that show a player's badge on somebody else's page and lead here from there."""
+    place = reverse("leaderboards:player-game", args=[player.handle, game.slug])
+    return '<a href="{}"><img src="{}" alt="{}" height="56"></a>'.format(
+        *map(
+            escape,
+            (
+                absolute(context, place),
+                absolute(context, badge_url(player, game, system)),
+                f"{player.display_name} · {game.display_name} · Naiply",
+            ),
+        )
+    )
+
+
+@register.simple_tag
+def badge_url(player: Player, game: Game, system: str) -> str:
+    url = reverse("leaderboards:badge", args=[player.handle, game.slug])
+    return url if system == System.ELO else f"{url}?system={system}"
+
+
+@register.simple_tag(takes_context=True)
+def frame_snippet(context: template.Context, question: BoardQuestion) -> str:
+    """The lines that show the top of a board on somebody else's page."""
+    url = reverse("leaderboards:embed", args=[question.game.slug])
+    query = BoardQuestion(question.game, question.system, question.kind).query()
+    return '<iframe src="{}" title="{}" width="340" height="600" loading="lazy"></iframe>'.format(
+        *map(
+            escape,
+            (
+                absolute(context, f"{url}?{query}" if query else url),
+                f"{question.game.display_name} · Naiply",
+            ),
+        )
+    )
 
 
 @register.filter

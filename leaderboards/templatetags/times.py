@@ -52,7 +52,10 @@ def day(value: datetime) -> SafeString:
 @register.simple_tag
 def short_day(value: datetime) -> SafeString:
     """The day only, where there is little room, as in a column of numbers."""
-    return _element(value, _short_format())
+    day = localtime(value)
+    return format_html(
+        '<time datetime="{}">{}</time>', day.date().isoformat(), format_date(day, _short_format())
+    )
 
 
 @register.simple_tag
@@ -69,6 +72,6 @@ def _short_format() -> str:
 def _element(value: datetime, form: str) -> SafeString:
     return format_html(
         '<time datetime="{}">{}</time>',
-        value.astimezone(UTC).isoformat().replace("+00:00", "Z"),
+        value.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z"),
         format_date(localtime(value), form),
     )

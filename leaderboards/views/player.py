@@ -20,6 +20,7 @@ from leaderboards.profiles import (
     status_sentence,
 )
 from leaderboards.shell import read_shell
+from leaderboards.versions import MOST_MATCHES
 from ratings.models import Game, Player, System
 from ratings.models.player import WITHOUT_PROFILE
 from ratings.models.rating import PROVISIONAL_BELOW
@@ -103,6 +104,7 @@ def read_player_in_game(
             for value, label in System.choices
         ],
         "net_days": NET_DAYS,
+        "most_of_version": MOST_MATCHES,
     }
 
 

@@ -6,6 +6,7 @@ from base64 import b64encode
 from hashlib import sha256
 
 import pytest
+from django.http import HttpResponse
 from django.urls import reverse
 
 from leaderboards.badges import Badge
@@ -292,3 +293,54 @@ def test_they_ask_little(client, board, url, django_assert_max_num_queries):
         client.get(url)
 
     assert client.post(url).status_code == 405
+
+
+# The lines to copy
+
+
+def copied(client, url):
+    """What stands in the field to copy from, as somebody's page would have it."""
+    return parse(HttpResponse(parse(client.get(url)).one("textarea").text))
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("/players/ana/brisca/", "Brisca · Elo 1,216"),
+        ("/players/ana/brisca/?system=openskill", "Brisca · OpenSkill 1,582"),
+        ("/es/players/ana/brisca/", "Brisca · Elo 1\u00a0216"),
+    ],
+)
+def test_profile_has_the_lines_that_show_its_badge(client, brisca, source, url, said):
+    record(duel("ana", "pepe"), source=source)
+
+    lines = copied(client, url)
+
+    picture = lines.one("img").attributes
+    assert said in texts(client.get(picture["src"]))[2]
+    assert picture["alt"] == "ana · Brisca · Naiply"
+    assert lines.one("a").attributes["href"] == f"http://testserver{url.partition('?')[0]}"
+
+
+@pytest.mark.parametrize("query", ["", "?kind=people", "?system=openskill&kind=people&page=2"])
+def test_board_has_the_lines_that_show_it_in_a_frame(client, board, query):
+    lines = copied(client, f"/leaderboards/brisca/{query}")
+
+    frame = lines.one("iframe").attributes
+    shown = parse(client.get(frame["src"]))
+    assert frame["title"] == "Brisca · Naiply"
+    assert shown.one("h1").one("a").attributes["href"] == (
+        f"http://testserver/leaderboards/brisca/{query.removesuffix('&page=2')}"
+    )
+
+
+@pytest.mark.parametrize("name", ['"><script>alert(1)</script>', "' onerror='x", "a & b &lt; c"])
+def test_names_are_text_in_the_lines_to_copy(client, brisca, source, name):
+    record(duel("ana", "pepe"), source=source)
+    Player.objects.filter(handle="ana").update(name=name)
+
+    lines = copied(client, "/players/ana/brisca/")
+
+    assert lines.all("script") == []
+    assert set(lines.one("img").attributes) == {"src", "alt", "height"}
+    assert lines.one("img").attributes["alt"] == f"{name} · Brisca · Naiply"

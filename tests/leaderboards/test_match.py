@@ -38,12 +38,12 @@ def test_match_shows_places_expectations_and_both_ratings(brisca, match_page):
             ["2", "pepe", "49.5", "0.00", "0.50", "50%"],
         ],
         "Elo": [
-            ["ana", "1,200", "▲+16.0 up 16.0", "1,216"],
-            ["pepe", "1,200", "▼−16.0 down 16.0", "1,184"],
+            ["ana", "1,200", "+16.0 up 16.0", "1,216"],
+            ["pepe", "1,200", "−16.0 down 16.0", "1,184"],
         ],
         "OpenSkill": [
-            ["ana", "1,500", "▲+82.2 up 82.2", "1,582", "8.33 → 8.07"],
-            ["pepe", "1,500", "▼−44.4 down 44.4", "1,456", "8.33 → 8.07"],
+            ["ana", "1,500", "+82.2 up 82.2", "1,582", "8.33 → 8.07"],
+            ["pepe", "1,500", "−44.4 down 44.4", "1,456", "8.33 → 8.07"],
         ],
     }
     assert "6 Jul 2026, 22:00 CEST · played to the end" in page.text
@@ -73,10 +73,10 @@ def test_one_against_the_rest_is_shown_by_sides(source, match_page):
 
     assert [row[1] for row in figures(page)["Places"]] == ["ana", "eva + leo + quin"]
     assert [row[2] for row in figures(page)["Elo"]] == [
-        "▲+16.0 up 16.0",
-        "▼−5.3 down 5.3",
-        "▼−5.3 down 5.3",
-        "▼−5.3 down 5.3",
+        "+16.0 up 16.0",
+        "−5.3 down 5.3",
+        "−5.3 down 5.3",
+        "−5.3 down 5.3",
     ]
 
 

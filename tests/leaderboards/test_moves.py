@@ -137,5 +137,5 @@ def test_page_shows_the_account(client, brisca, source):
         "1 match", "0 late or corrected matches", "Decay", "Now", "Change in all",
     ]  # fmt: skip
     assert rows[0][1:] == ["1,200.0", "1,500.0"]
-    assert rows[1][1] == "▲+16.0 up 16.0"
+    assert rows[1][1] == "+16.0 up 16.0"
     assert rows[4][1] == "1,216.0"

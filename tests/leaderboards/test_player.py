@@ -48,10 +48,10 @@ def test_profile_shows_each_game_and_the_matches_of_all(client, ana):
     assert "Matches 3 1 won, 1 drawn, 1 lost" in brisca
     assert tute.startswith("Tute Elo 1,216 rank 1 of 2")
     assert [(row[0].split(", ")[1], *row[1:4]) for row in page.rows()] == [
-        ("22:03 CEST Tute", "won", "eva", "1,216 ▲+16.0 up 16.0"),
-        ("22:02 CEST Brisca", "lost", "quin", "1,199 ▼−16.7 down 16.7"),
-        ("22:01 CEST Brisca", "drew", "quin", "1,215 ▼−0.7 down 0.7"),
-        ("22:00 CEST Brisca", "won", "pepe", "1,216 ▲+16.0 up 16.0"),
+        ("22:03 CEST Tute", "won", "eva", "1,216 +16.0 up 16.0"),
+        ("22:02 CEST Brisca", "lost", "quin", "1,199 −16.7 down 16.7"),
+        ("22:01 CEST Brisca", "drew", "quin", "1,215 −0.7 down 0.7"),
+        ("22:00 CEST Brisca", "won", "pepe", "1,216 +16.0 up 16.0"),
     ]
 
 

@@ -387,7 +387,7 @@ def test_one_match_is_a_dot_on_a_readable_scale(client, brisca, source):
     assert "From 1,200 to 1,216; lowest 1,200, highest 1,216." in page.one("figcaption").text
     table = page.one("details", class_="data")
     assert [row[1:] for row in table.rows()] == [
-        ["1,216", "▲+16.0 up 16.0", "pepe"],
+        ["1,216", "+16.0 up 16.0", "pepe"],
         ["1,200", "", "the start"],
     ]
     assert [title.text for title in page.one("svg", class_="chart").all("title")] == [

@@ -146,7 +146,7 @@ def test_draw_of_newcomers_says_why_only_openskill_moved(brisca, receipt):
 
     text = page.text
     assert "Why the two systems do not agree here" in text
-    assert "Elo 0 no change , OpenSkill ▲+18.9 up 18.9" in text
+    assert "Elo 0 no change , OpenSkill +18.9 up 18.9" in text
     assert "(estimate of strength 0, certainty +18.9)" in text
     assert text.count("it rises with certainty") == 2
 
