@@ -87,7 +87,7 @@ def page_etag(
         request.path,
         (at or datetime.now(UTC)).date(),
         shell.is_demo,
-        [(game.slug, game.name) for game in shell.games],
+        [(game.slug, game.name, game.description) for game in shell.games],
     )
     return f'"{blake2b(repr((around_it, facts)).encode(), digest_size=12).hexdigest()}"'
 

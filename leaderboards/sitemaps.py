@@ -22,7 +22,7 @@ IDS_IN_A_FILE = 1000
 MOST_FILES = 49_000
 """A sitemap's index may name 50,000."""
 
-PAGES = ("home", "how-it-works", "faq", "calculators", "bots", "verify")
+PAGES = ("home", "how-it-works", "faq", "calculators", "bots", "verify", "translations")
 
 
 @dataclass(frozen=True, slots=True)

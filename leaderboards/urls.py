@@ -12,6 +12,7 @@ from leaderboards.views.home import home
 from leaderboards.views.how_it_works import how_it_works
 from leaderboards.views.match import match
 from leaderboards.views.player import player, player_game
+from leaderboards.views.translations import translation, translations
 from leaderboards.views.verify import verify
 
 register_converter(HandleConverter, "handle")
@@ -30,6 +31,8 @@ urlpatterns: list[URLPattern] = [
     path("calculators/", calculators, name="calculators"),
     path("bots/", bots, name="bots"),
     path("verify/", verify, name="verify"),
+    path("translations/", translations, name="translations"),
+    path("translations/<slug:language>/", translation, name="translation"),
     path("badge/<handle:handle>/<slug:slug>.svg", badge, name="badge"),
     path("embed/<slug:slug>/", embed, name="embed"),
 ]
