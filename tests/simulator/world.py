@@ -16,8 +16,8 @@ from django.db import transaction
 
 from ratings import history, ledger, recording, roster, standings
 from ratings.decay import apply_decay, relist_game
-from ratings.history import Correct, CorrectTeam, HistoryMoved
-from ratings.ledger import SKILL_COLUMNS, segments
+from ratings.history import Correct, CorrectTeam, HistoryMoved, rerating
+from ratings.ledger import SKILL_COLUMNS, segments, staging
 from ratings.models import (
     Game,
     GameState,
@@ -32,7 +32,7 @@ from ratings.models import (
     User,
 )
 from ratings.players import create_bot
-from ratings.recording import Answer, fold_waiting, record_matches
+from ratings.recording import Answer, Intake, Overtaken, Receipt, fold_waiting, record_matches
 from ratings.reports import Report, ReportedTeam, ReportError
 from ratings.standings import Board, Kind
 from tests.ratings.connections import elsewhere, held
@@ -75,6 +75,8 @@ def small_limits(most_rerated: int) -> Iterator[None]:
     """Everything that depends on a size happens at small ones; nobody waits long for a lock."""
     with (
         patch.object(recording, "MOST_RERATED", most_rerated),
+        patch.object(rerating, "MOST_RERATED", most_rerated),
+        patch.object(staging, "BLOCK", most_rerated),
         patch.object(recording, "LOCK_SECONDS", 0.02),
         patch.object(segments, "LONGEST_WALK", 8),
         patch.object(segments, "SEGMENT", 4),
@@ -155,6 +157,7 @@ class World:
             self._report: 40,
             self._marathon: 3,
             self._newcomers: 1,
+            self._import: 5,
             self._resend: 6,
             self._fold: 8,
             self._void: 8,
@@ -261,6 +264,43 @@ class World:
         ]
         return self._record(self.sources[1], reports)
 
+    def _import(self) -> Deed:
+        """Reports in several batches, old ones among them, rated from a snapshot."""
+        source = self.choice.choice(self.sources)
+        reports = [self._a_report(source) for _ in range(self.choice.choice([2, 9, 25]))]
+        reports += [report for by, report in self.sent[-3:] if by == source]
+        self.choice.shuffle(reports)
+        meanwhile = self._meanwhile(self._game())
+        now = self.now
+
+        def import_once() -> list[Receipt]:
+            with ledger.stage() as staged:
+                intake = Intake(source, staged, may_create_players=True, at=now)
+                receipts = intake.take(reports[:7]) + intake.take(reports[7:])
+                intake.store()
+            return receipts
+
+        def do() -> Any:
+            def again() -> list[Receipt]:
+                try:
+                    return import_once()
+                except Overtaken:
+                    return import_once()
+
+            return self._with(meanwhile, again)
+
+        def tell(receipts: Any) -> None:
+            receipts = [
+                replace(it, answer=Answer.RECORDED) if it.answer == Answer.WAITING else it
+                for it in receipts
+            ]
+            self._tell_of_reports(
+                source, reports, receipts, now, None, True, False, False, folds=False
+            )
+            self.receipts = ()  # an import does not say what each match changed
+
+        return Deed("import", do, tell)
+
     def _resend(self) -> Deed:
         """A report once more: as it was, otherwise listed, or with something else in it."""
         if not self.sent:
@@ -324,6 +364,7 @@ class World:
         may_create: bool,
         may_wait: bool,
         is_busy: bool,
+        folds: bool = True,
     ) -> None:
         model, name = self.model, source.name
         answers: dict[int, tuple[str, int | None]] = {}
@@ -352,7 +393,7 @@ class World:
                 or (may_wait and game.after(match.played_at, id) > self.most_rerated)
                 for match, id in [
                     *((match, float("inf")) for match in new),
-                    *((match, match.id) for match in game.waiting() if not is_busy),
+                    *((match, match.id) for match in game.waiting() if folds and not is_busy),
                 ]
             }
             game.matches |= {match.id: match for match in new}
@@ -499,10 +540,15 @@ class World:
 
     def _rerate(self) -> Deed:
         game = self._game()
+        is_locked = self.choice.random() < 0.3
+        meanwhile = None if is_locked else self._meanwhile(game)
 
         def do() -> None:
-            with transaction.atomic():
-                history.rerate_from_start(ledger.lock_games([game.slug])[game.slug])
+            if is_locked:
+                with transaction.atomic():
+                    history.rerate_from_start(ledger.lock_games([game.slug])[game.slug])
+            else:
+                self._with(meanwhile, lambda: history.rerate_whole_game(game.slug))
 
         def tell(_result: None) -> None:
             game.version += 1
