@@ -5,8 +5,8 @@ Recorded like any source's results, in the order of arrival; see `season` for wh
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 
 from django.db import connection, transaction
 
@@ -26,12 +26,15 @@ from ratings.models import (
 )
 from ratings.players import create_bot
 from ratings.recording import Answer, record_matches
-from ratings.season import HOUSE_BOTS, Season
+from ratings.season import HOUSE_BOTS, Arrival, Season
 
 SOURCE = "demo"
 PEOPLE = 320
 MATCHES = 20_000
 BATCH = 500
+FINE = timedelta(days=8)
+TOGETHER = timedelta(minutes=30)
+"""So far apart reports of the last days may be and still be recorded together."""
 
 Progress = Callable[[int, int], None]
 """Called with the matches recorded and the matches in all."""
@@ -68,17 +71,37 @@ def load_demo(
     season = Season(at or datetime.now(UTC), people=people or PEOPLE)
     _create_house_bots(source, released_at=season.begin)
     arrivals = season.arrivals(matches or MATCHES)
-    recorded = 0
-    for start in range(0, len(arrivals), BATCH):
-        batch = arrivals[start : start + BATCH]
+    done = recorded = 0
+    for batch in _batches(arrivals, fine_from=season.end - FINE):
         receipts = record_matches(
             [arrival.report for arrival in batch], source=source, at=batch[-1].at
         )
         recorded += sum(receipt.answer == Answer.RECORDED for receipt in receipts)
+        done += len(batch)
         if progress:
-            progress(start + len(batch), len(arrivals))
+            progress(done, len(arrivals))
     apply_decay(season.end)
     return recorded
+
+
+def _batches(arrivals: Sequence[Arrival], *, fine_from: datetime) -> Iterator[list[Arrival]]:
+    """What is recorded together counts as received with the last of it.
+
+    Of long ago nobody asks when; of the last days a profile says what came late, and a batch of
+    five days would make everything late.
+    """
+    batch: list[Arrival] = []
+    for arrival in arrivals:
+        is_fine = arrival.at >= fine_from
+        if batch and (
+            len(batch) == BATCH
+            or (is_fine and (batch[0].at < fine_from or arrival.at - batch[0].at > TOGETHER))
+        ):
+            yield batch
+            batch = []
+        batch.append(arrival)
+    if batch:
+        yield batch
 
 
 def _create_house_bots(source: Source, released_at: datetime) -> None:

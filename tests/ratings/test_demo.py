@@ -113,6 +113,18 @@ def test_demo_moves_its_boards_in_the_last_seven_days_also_late_in_the_week():
         assert sum(move not in (None, 0.0) for move in moves) > len(moves) / 4
 
 
+def test_reports_of_the_last_days_come_in_time_but_for_those_that_are_late():
+    """Profiles say how much of the last seven days' change came late."""
+    at = datetime(2026, 8, 9, 23, 30, tzinfo=UTC)
+
+    demo.load_demo(at=at, people=60, matches=2000)
+
+    recent = Match.objects.filter(played_at__gte=at - timedelta(days=7))
+    late = recent.filter(received_at__gt=F("played_at") + timedelta(hours=1))
+    assert recent.count() > 40
+    assert late.count() < recent.count() / 10
+
+
 def test_house_bots_play_under_their_handles():
     demo.load_demo(**SMALL)
 
@@ -145,6 +157,7 @@ def test_demo_goes_in_as_a_whole_or_not_at_all(monkeypatch):
 
 def test_progress_ends_with_everything(monkeypatch):
     monkeypatch.setattr(demo, "BATCH", 300)
+    monkeypatch.setattr(demo, "FINE", timedelta(0))
     seen = []
 
     demo.load_demo(**SMALL, progress=lambda done, total: seen.append((done, total)))
