@@ -95,6 +95,11 @@ def test_home_changes_with_any_game(client, brisca, source):
         ("", None, None),
         ("ja,tlh;q=0.8", None, None),
         ("es", "xx", "/es/"),
+        ("gl,es;q=0.5", None, "/gl/"),
+        ("eu-ES", None, "/eu/"),
+        ("fr,ca;q=0.8,en;q=0.7", None, "/ca/"),
+        ("gl", "eu", "/eu/"),
+        ("zh-hans", "zh-hans", None),
         ("x" * 10_000, "\x00'", None),
     ],
 )
@@ -156,7 +161,9 @@ def test_part_and_missing_page_set_no_cookie(client, db):
     assert client.get("/es/nothing/").cookies == {}
 
 
-@pytest.mark.parametrize("language", ["xx", "zh-hans", "ES", "../../etc/passwd", "<b>", "\x00", ""])
+@pytest.mark.parametrize(
+    "language", ["xx", "zh-hans", "ES", "../../etc/passwd", "<b>", "\x00", "x" * 600, ""]
+)
 def test_unknown_language_is_not_chosen(client, db, language):
     response = client.get("/", {"language": language})
 

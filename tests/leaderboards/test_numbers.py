@@ -103,3 +103,24 @@ def test_floatformat_touches_nothing():
     ]
 
     assert used == []
+
+
+@pytest.mark.parametrize(
+    ("language", "whole", "large", "decimal", "moved"),
+    [
+        ("en", "1,500", "12,500", "1,234.5", "−1,234.6"),
+        ("es", "1\u00a0500", "12\u00a0500", "1\u00a0234,5", "−1\u00a0234,6"),
+        ("ca", "1.500", "12.500", "1.234,5", "−1.234,6"),
+        ("gl", "1.500", "12.500", "1.234,5", "−1.234,6"),
+        ("eu", "1.500", "12.500", "1.234,5", "−1.234,6"),
+    ],
+)
+def test_numbers_are_written_as_each_language_does(language, whole, large, decimal, moved):
+    with override(language):
+        assert rating(1500) == whole
+        assert rating(12500) == large
+        assert decimals(1234.5, 1) == decimal
+        assert change(-1234.56) == moved
+        assert change(0) == "0"
+        assert points(Decimal("71.50")) == f"71{decimal[-2]}5"
+        assert machine(12500) == "12500"
