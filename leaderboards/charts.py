@@ -24,6 +24,8 @@ RIGHT = 98.0
 
 # The line is drawn on a field of its own, stretched between the edges above.
 FIELD = 1000.0
+OUTSIDE = 20.0
+"""So far from the field no part of a stroke reaches into it."""
 
 LEAST_SPAN = 100.0
 """The least that the axis spans, so that a change of one point does not look like a landslide."""
@@ -193,7 +195,11 @@ class _Scale:
 
 
 def _path(points: Sequence[Point], end: datetime, scale: _Scale) -> str:
-    """Level until a point comes, then straight up or down to it; level again to the end."""
+    """Level until a point comes, then straight up or down to it; level again to the end.
+
+    Closed below the field, and beyond both its ends, where nothing is seen: so that what lies
+    under the line can be filled, and only the line has a stroke.
+    """
 
     def across(at: datetime) -> str:
         return _number(scale.share(at) * FIELD)
@@ -201,13 +207,14 @@ def _path(points: Sequence[Point], end: datetime, scale: _Scale) -> str:
     def down(value: float) -> str:
         return _number(scale.height(value) * FIELD)
 
-    steps = [f"M{across(points[0].at)} {down(points[0].value)}"]
+    left, right = _number(-OUTSIDE), _number(FIELD + OUTSIDE)
+    steps = [f"M{left} {right}V{down(points[0].value)}H{across(points[0].at)}"]
     for before, point in pairwise(points):
         if point.at != before.at:
             steps.append(f"H{across(point.at)}")
         if point.value != before.value:
             steps.append(f"V{down(point.value)}")
-    return "".join([*steps, f"H{across(end)}"])
+    return "".join([*steps, f"H{across(end)}", f"H{right}V{right}z"])
 
 
 def _dates(begin: datetime, end: datetime, scale: _Scale) -> list[Date]:

@@ -20,20 +20,25 @@ LAST_RANK = 100_000_000
 NO_LETTER = "\ufffd"
 
 
-class BoardForm(forms.Form):
-    """A board's query string. What cannot be used counts as not given."""
+class SearchForm(forms.Form):
+    """A part of a name in a query string. What cannot be used counts as not given."""
 
-    system = forms.ChoiceField(choices=System, required=False)
-    kind = forms.ChoiceField(choices=Kind, required=False)
     q = forms.CharField(max_length=LONGEST_NAME, required=False)
-    around = forms.CharField(max_length=LONGEST_HANDLE, required=False)
-    rank = forms.IntegerField(min_value=1, max_value=LAST_RANK, required=False)
-    page = forms.IntegerField(min_value=1, max_value=LAST_PAGE, required=False)
-    v = forms.IntegerField(min_value=0, required=False)
 
     def clean_q(self) -> str:
         text: str = self.cleaned_data["q"]
         return text.replace(NO_LETTER, "").strip()
+
+
+class BoardForm(SearchForm):
+    """A board's query string. What cannot be used counts as not given."""
+
+    system = forms.ChoiceField(choices=System, required=False)
+    kind = forms.ChoiceField(choices=Kind, required=False)
+    around = forms.CharField(max_length=LONGEST_HANDLE, required=False)
+    rank = forms.IntegerField(min_value=1, max_value=LAST_RANK, required=False)
+    page = forms.IntegerField(min_value=1, max_value=LAST_PAGE, required=False)
+    v = forms.IntegerField(min_value=0, required=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +94,14 @@ class BoardQuestion:
                 if value != default
             }
         )
+
+
+def read_search(query: QueryDict) -> str:
+    """The part of a name that somebody seeks; empty for none."""
+    form = SearchForm(query)
+    form.is_valid()
+    search: str = form.cleaned_data.get("q", "")
+    return search
 
 
 def read_board_question(game: Game, query: QueryDict) -> tuple[BoardQuestion, int | None]:

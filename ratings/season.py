@@ -248,6 +248,8 @@ class Season:
         places = _places(points, fewest_wins=game in FEWEST_WINS)
         if termination == Termination.ABANDONED:
             places[self.random.randrange(len(teams))] = len(teams) + 1
+            # Whoever left may have been the first: then the best of the others is.
+            places = [1 + sum(other < place for other in places) for place in places]
         elif termination == Termination.CANCELLED:
             places = [1] * len(teams)
         is_counted = termination in (Termination.NORMAL, Termination.FRIENDLY)

@@ -52,8 +52,9 @@ def _translated(here: str, code: str) -> str:
         home = reverse("leaderboards:home")
     url = translate_url(here, code)
     # `/` sends a reader to the language he chose before, unless it is told that he chooses now.
-    if url == home == "/":
-        return f"/?language={code}"
+    path, _mark, query = url.partition("?")
+    if path == home == "/":
+        return f"/?language={code}" + (f"&{query}" if query else "")
     return url
 
 

@@ -17,7 +17,10 @@ def points(*values, apart=DAY):
 
 
 def corners(chart):
-    """Where the line of a chart turns: shares of the way across and down, in thousandths."""
+    """Where the line of a chart turns: shares of the way across and down, in thousandths.
+
+    Without the corners outside the field, which close it and are not seen.
+    """
     x = y = 0.0
     turns = []
     for letter, first, second in re.findall(r"([MHV])([-\d.]+)(?: ([-\d.]+))?", chart.path):
@@ -27,7 +30,8 @@ def corners(chart):
             x = float(first)
         else:
             y = float(first)
-        turns.append((x, y))
+        if 0 <= x <= 1000 and 0 <= y <= 1000:
+            turns.append((x, y))
     return turns
 
 
@@ -44,6 +48,13 @@ def test_rating_holds_until_the_next_match_changes_it():
         (250, pytest.approx(high, abs=0.1)),
         (1000, pytest.approx(high, abs=0.1)),
     ]
+
+
+def test_line_is_closed_outside_the_field_so_that_only_what_is_under_it_is_filled():
+    chart = draw(points(1200, 1300, 1150), until=BEGIN + 4 * DAY)
+
+    assert re.match(r"M-20\.0 1020\.0V[\d.]+H0\.0V?", chart.path)
+    assert re.search(r"H1000\.0H1020\.0V1020\.0z$", chart.path)
 
 
 def test_gap_of_months_is_flat_and_ends_in_one_step():
@@ -130,7 +141,7 @@ def test_coordinates_are_plain_strings():
     written = [chart.path, *[line.y for line in chart.lines], *[date.x for date in chart.dates]]
     written += [dot.x for dot in chart.dots] + [mark.x for mark in chart.marks]
     for text in written:
-        assert re.fullmatch(r"[MHV\d. ]+", text)
+        assert re.fullmatch(r"[MHVz\d. -]+", text)
 
 
 # Thinning

@@ -3,6 +3,7 @@ from datetime import timedelta
 import pytest
 from django.conf import settings
 
+from ratings.models import Player
 from ratings.players import create_bot
 from tests.leaderboards.html import parse
 from tests.ratings.builders import NOW, duel, make_report, open_game, record, team
@@ -80,6 +81,84 @@ def test_home_changes_with_any_game(client, brisca, source):
     record(duel("ana", "pepe", game="tute"), source=source)
 
     assert client.get("/", headers={"If-None-Match": etag}).status_code == 200
+
+
+# Search
+
+
+def rename(handle, name):
+    player = Player.objects.get(handle=handle)
+    player.name = name
+    player.clean_fields()
+    player.save()
+
+
+@pytest.mark.parametrize("text", ["nunez", "NUÑEZ", "Nuñez", " nuñez "])
+def test_home_finds_players_of_any_game_however_they_are_spelt(client, brisca, source, text):
+    record(duel("n-7", "pepe"), duel("nunez-8", "ana"), source=source)
+    rename("n-7", "NUÑEZ")
+
+    page = parse(client.get("/", {"q": text}))
+
+    found = page.one("ul", class_="finds")
+    assert {a.attributes["href"] for a in found.all("a")} == {"/players/n-7/", "/players/nunez-8/"}
+    assert page.one("div", role="status").text == f"2 players found for “{text.strip()}”"
+    assert page.one("input", name="q").attributes["value"] == text.strip()
+    assert page.one("meta", name="robots").attributes["content"] == "noindex"
+
+
+def test_home_says_that_it_found_nobody(client, brisca, source):
+    record(duel("ana", "pepe"), source=source)
+
+    page = parse(client.get("/", {"q": "zzz"}))
+
+    assert page.one("div", role="status").text == "Nobody found for “zzz”"
+    assert page.all("ul", class_="finds") == []
+
+
+@pytest.mark.parametrize("query", ["?q=", "?q=%20", "?q=%00", "?q=%ff%fe", "?q=" + "x" * 20_000])
+def test_senseless_search_shows_the_plain_page(client, db, query):
+    page = parse(client.get(f"/{query}"))
+
+    assert page.all("div", class_="found") == []
+    assert page.one("input", name="q").attributes["value"] == ""
+
+
+def test_found_names_are_text(client, brisca, source):
+    record(duel("ana", "pepe"), source=source)
+    Player.objects.filter(handle="ana").update(name="</script><img src=x onerror=alert(1)>")
+
+    page = parse(client.get("/", {"q": "ana"}))
+
+    assert page.one("main").all("img") == []
+    [name, _handle] = page.one("ul", class_="finds").all("bdi")
+    assert name.text == "</script><img src=x onerror=alert(1)>"
+
+
+def test_search_goes_along_into_another_language(client, db):
+    client.cookies[COOKIE] = "es"
+
+    greeted = client.get("/", {"q": "iñi"})
+    links = {
+        a.attributes["hreflang"]: a.attributes["href"]
+        for a in parse(client.get("/es/", {"q": "iñi"})).one("nav", id="languages").all("a")
+    }
+
+    assert greeted["Location"] == "/es/?q=i%C3%B1i"
+    assert links["en"] == "/?language=en&q=i%C3%B1i"
+    assert links["gl"] == "/gl/?q=i%C3%B1i"
+    chosen = parse(client.get(links["en"]))
+    assert chosen.one("html").attributes["lang"] == "en"
+    assert chosen.one("input", name="q").attributes["value"] == "iñi"
+
+
+def test_search_follows_a_new_name(client, brisca, source):
+    record(duel("ana", "pepe"), source=source)
+    etag = client.get("/", {"q": "lola"})["ETag"]
+
+    rename("ana", "Lola")
+
+    assert client.get("/", {"q": "lola"}, headers={"If-None-Match": etag}).status_code == 200
 
 
 # Which language greets whom
