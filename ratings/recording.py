@@ -106,6 +106,15 @@ def fold_waiting(game: Game, *, on_match: history.OnMatch | None = None) -> int:
     return sum(len(rerating.outcomes) for rerating in reratings.values())
 
 
+def count_to_rate(game: Game) -> int:
+    """How many matches are rated when all that waits goes to its place."""
+    waiting = ledger.read_waiting(game)
+    if not waiting:
+        return 0
+    first = min(map(_position, waiting))
+    return len(waiting) + ledger.count_history(game, first)
+
+
 def _waiting_in(state: GameState) -> history.Rewrite:
     return history.Rewrite(waiting=ledger.read_waiting(state.game))
 

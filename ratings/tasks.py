@@ -4,8 +4,9 @@ import logging
 
 from celery import shared_task
 
-from ratings import decay, download, history, recording
-from ratings.models import Game
+from ratings import decay, download, history, jobs, queued_changes, recording
+from ratings.jobs import matches_done
+from ratings.models import Game, JobKind
 
 logger = logging.getLogger(__name__)
 
@@ -22,10 +23,18 @@ def fold_waiting() -> int:
     folded = 0
     for game in recording.find_waiting_games():
         try:
-            folded += recording.fold_waiting(game)
+            with jobs.watched(jobs.job(JobKind.FOLDING, game.slug)) as watch:
+                count = matches_done(watch, recording.count_to_rate(game))
+                folded += recording.fold_waiting(game, on_match=count)
         except Exception:  # the other games' reports have waited as long
             logger.exception("The waiting reports of %s could not be folded in.", game.slug)
     return folded
+
+
+@shared_task(name="ratings.tasks.change_history")
+def change_history(job_id: int) -> None:
+    """Carries out a proposal of staff that is too long to wait for; once, however often asked."""
+    queued_changes.carry_out(job_id)
 
 
 @shared_task(name="ratings.tasks.check_games")

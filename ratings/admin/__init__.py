@@ -4,6 +4,7 @@ from django.utils.translation import gettext_lazy as _
 from ratings.admin.bot import BotAdmin
 from ratings.admin.correction import CorrectionAdmin
 from ratings.admin.game import GameAdmin
+from ratings.admin.job import JobAdmin
 from ratings.admin.match import MatchAdmin
 from ratings.admin.player import PlayerAdmin
 from ratings.admin.rating import RatingAdmin
@@ -15,6 +16,7 @@ __all__ = [
     "BotAdmin",
     "CorrectionAdmin",
     "GameAdmin",
+    "JobAdmin",
     "MatchAdmin",
     "PlayerAdmin",
     "RatingAdmin",

@@ -14,9 +14,10 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
+from kombu.exceptions import OperationalError
 
-from ratings import history
+from ratings import history, queued_changes, tasks
 from ratings.history import HistoryMoved, Preview, Proposal
 from ratings.models import CorrectionKind, CorrectionReason, Match, Player, System
 from ratings.reports import ReportError
@@ -129,32 +130,36 @@ def confirm(model_admin: admin.ModelAdmin, request: HttpRequest) -> HttpResponse
         if not is_valid:
             previews = history.preview(proposal)
             return page(model_admin, request, _as_of(form, previews), kind, previews)
-        corrections = history.carry_out(
-            proposal,
-            by=request.user,
-            reason=asked["reason"],
-            note=asked["note"],
-            expected=asked["versions"],
-        )
+        order = {
+            "by": request.user,
+            "reason": asked["reason"],
+            "note": asked["note"],
+            "expected": asked["versions"],
+        }
+        if history.count_behind(proposal) > history.MOST_RERATED:
+            return in_background(model_admin, request, proposal, order)
+        corrections = history.carry_out(proposal, **order)
     except HistoryMoved as moved:
         previews = moved.previews
         return page(model_admin, request, _as_of(form, previews), kind, previews, has_moved=True)
     except ReportError as error:
         model_admin.message_user(request, str(error), messages.ERROR)
         return back
-    count = sum(correction.matches.count() for correction in corrections)
-    rerated = sum(correction.rerated for correction in corrections)
-    model_admin.message_user(
-        request,
-        ngettext(
-            "Done: %(count)s match changed, and %(rerated)s rated again.",
-            "Done: %(count)s matches changed, and %(rerated)s rated again.",
-            count,
-        )
-        % {"count": f"{count:,}", "rerated": f"{rerated:,}"},
-        messages.SUCCESS,
-    )
+    model_admin.message_user(request, queued_changes.told(corrections), messages.SUCCESS)
     return back
+
+
+def in_background(
+    model_admin: admin.ModelAdmin, request: HttpRequest, proposal: Proposal, order: dict[str, Any]
+) -> HttpResponse:
+    """Leaves a change that takes long to a worker, and shows how far it is."""
+    job = queued_changes.put_down(proposal, **order)
+    try:
+        tasks.change_history.apply_async([job.pk], retry=False)
+    except OperationalError:  # the broker is away: then here, however long it takes
+        queued_changes.carry_out(job.pk)
+    model_admin.message_user(request, _("This takes a while. Here you see how far it is."))
+    return HttpResponseRedirect(reverse("admin:ratings_job_change", args=[job.pk]))
 
 
 def _as_of(form: CorrectionForm, previews: Sequence[Preview]) -> CorrectionForm:

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from heapq import nlargest, nsmallest
 
+from django.db.models import Min
+
 from ratings import ledger
 from ratings.history.proposals import Correct, Proposal, correct, described, restore, void
 from ratings.history.rerating import OnMatch, Rerating, Rerun, Rewrite, rewrite_history
-from ratings.ledger import EditedMatch, FullMatch
+from ratings.ledger import EditedMatch, FullMatch, Position
 from ratings.models import (
     CorrectedMatch,
     Correction,
@@ -129,6 +131,16 @@ def carry_out(
 
 class _Moved(Exception):
     """A game's version is not the one that was shown."""
+
+
+def count_behind(proposal: Proposal) -> int:
+    """How many matches stand in history from the first that the proposal touches, game by game."""
+    touched = Match.objects.filter(pk__in=proposal.match_ids).order_by()
+    begins = dict(touched.values_list("game").annotate(first=Min("played_at")))
+    return sum(
+        ledger.count_history(game, Position(begins[game.pk]))
+        for game in Game.objects.filter(pk__in=begins)
+    )
 
 
 def void_matches(

@@ -10,7 +10,6 @@ from typing import Self
 from django.core.management.base import OutputWrapper
 
 WIDTH = 30
-MATCHES_BETWEEN_DRAWINGS = 1_000
 SECONDS_BETWEEN_LINES = 10
 _CLEAR = "\r\x1b[K"
 
@@ -36,7 +35,7 @@ class ProgressBar:
         if self.is_terminal:
             self._write(_CLEAR)
 
-    def __call__(self, done: int, total: int) -> None:
+    def __call__(self, done: float, total: float) -> None:
         share = done / total if total else 1.0
         if self.is_terminal:
             full = round(share * WIDTH)
@@ -52,14 +51,11 @@ class ProgressBar:
         self.stream.flush()
 
 
-def matches_done(bar: ProgressBar, total: int) -> Callable[[], None]:
-    """What to call for each match of so many; the bar is drawn now and then."""
-    done = 0
+def both(*told: Callable[[float, float], None]) -> Callable[[float, float], None]:
+    """Tells each of them."""
 
-    def count() -> None:
-        nonlocal done
-        done += 1
-        if done % MATCHES_BETWEEN_DRAWINGS == 0:
-            bar(min(done, total), total)
+    def tell(done: float, total: float) -> None:
+        for each in told:
+            each(done, total)
 
-    return count
+    return tell

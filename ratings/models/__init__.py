@@ -6,6 +6,7 @@ from ratings.models.correction import (
 )
 from ratings.models.game import Game, GameState
 from ratings.models.handle import DigestKey, ForgottenName, FormerHandle
+from ratings.models.job import Job, JobKind, JobState
 from ratings.models.match import Match, Participation, Reason, Status, Termination
 from ratings.models.player import Bot, BotVersion, Difficulty, Player, PlayerAlias, PlayerStatus
 from ratings.models.rating import PointsCount, Rating, System, TieSegment
@@ -26,6 +27,9 @@ __all__ = [
     "FormerHandle",
     "Game",
     "GameState",
+    "Job",
+    "JobKind",
+    "JobState",
     "Match",
     "Participation",
     "Player",

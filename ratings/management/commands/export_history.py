@@ -7,8 +7,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from ratings import ledger
 from ratings.download import write_download
+from ratings.jobs import matches_done
 from ratings.management.arguments import chosen_games
-from ratings.management.progress import ProgressBar, matches_done
+from ratings.management.progress import ProgressBar
 
 
 class Command(BaseCommand):

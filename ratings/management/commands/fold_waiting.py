@@ -4,12 +4,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser, no_translations
 
-from ratings import ledger
-from ratings.ledger import Position
+from ratings import jobs
+from ratings.jobs import matches_done
 from ratings.management.arguments import chosen_games
-from ratings.management.progress import ProgressBar, matches_done
-from ratings.models import Game
-from ratings.recording import fold_waiting
+from ratings.management.progress import ProgressBar, both
+from ratings.models import JobKind
+from ratings.recording import count_to_rate, fold_waiting
 
 
 class Command(BaseCommand):
@@ -24,15 +24,10 @@ class Command(BaseCommand):
     @no_translations
     def handle(self, *, games: list[str], **options: Any) -> None:
         for game in chosen_games(games):
-            with ProgressBar(f"Rating {game.slug} again", self.stderr) as bar:
-                folded = fold_waiting(game, on_match=matches_done(bar, matches_behind(game)))
+            with (
+                ProgressBar(f"Rating {game.slug} again", self.stderr) as bar,
+                jobs.watched(jobs.job(JobKind.FOLDING, game.slug)) as watch,
+            ):
+                count = matches_done(both(bar, watch), count_to_rate(game))
+                folded = fold_waiting(game, on_match=count)
             self.stdout.write(f"{game.slug}: {folded:,} waiting reports put into history.")
-
-
-def matches_behind(game: Game) -> int:
-    """How many matches are rated when all that waits goes to its place."""
-    waiting = ledger.read_waiting(game)
-    if not waiting:
-        return 0
-    first = min(match.played_at for match in waiting)
-    return len(waiting) + ledger.count_history(game, Position(first))

@@ -6,10 +6,10 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser, no_translations
 
-from ratings import demo
+from ratings import demo, jobs
 from ratings.importing import ImportResult, import_file
-from ratings.management.progress import ProgressBar
-from ratings.models import Source
+from ratings.management.progress import ProgressBar, both
+from ratings.models import JobKind, Source
 from ratings.report_files import UnreadableFile
 
 MOST_PROBLEMS = 50
@@ -79,15 +79,21 @@ class Command(BaseCommand):
     ) -> ImportResult | None:
         """None where the file could not be read at all."""
         try:
-            with ProgressBar(f"Importing {file.name}", self.stderr) as bar:
+            with (
+                ProgressBar(f"Importing {file.name}", self.stderr) as bar,
+                jobs.watched(
+                    jobs.job(JobKind.IMPORT, f"{file.name} ({source})"), is_kept=not dry_run
+                ) as watch,
+            ):
                 result = import_file(
                     file,
                     source=source,
                     may_create_players=may_create_players,
                     keep_going=keep_going,
                     dry_run=dry_run,
-                    progress=bar,
+                    progress=both(bar, watch),
                 )
+                watch.job.result = summary(result, dry_run=dry_run)
         except UnreadableFile as error:
             self.stderr.write(f"{file}: {error}")
             return None

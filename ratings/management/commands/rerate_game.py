@@ -4,11 +4,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandParser, no_translations
 
-from ratings import ledger
+from ratings import jobs, ledger
 from ratings.history import rerate_whole_game, verify
+from ratings.jobs import matches_done
 from ratings.management.arguments import chosen_games
-from ratings.management.progress import ProgressBar, matches_done
-from ratings.models import Game
+from ratings.management.progress import ProgressBar, both
+from ratings.models import Game, JobKind
 
 
 class Command(BaseCommand):
@@ -26,9 +27,13 @@ class Command(BaseCommand):
     @no_translations
     def handle(self, *, game: str, dry_run: bool, **options: Any) -> None:
         [chosen] = chosen_games([game])
-        with ProgressBar(f"Rating {chosen.slug} again", self.stderr) as bar:
-            count = matches_done(bar, ledger.count_history(chosen))
+        with (
+            ProgressBar(f"Rating {chosen.slug} again", self.stderr) as bar,
+            jobs.watched(jobs.job(JobKind.RERATING, chosen.slug)) as watch,
+        ):
+            count = matches_done(both(bar, watch), ledger.count_history(chosen))
             lines = (look if dry_run else rerate)(chosen, count)
+            watch.job.result = lines[0]
         for line in lines:
             self.stdout.write(line)
 

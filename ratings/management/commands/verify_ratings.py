@@ -6,8 +6,9 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from ratings import ledger
 from ratings.history import run_verification
+from ratings.jobs import matches_done
 from ratings.management.arguments import chosen_games
-from ratings.management.progress import ProgressBar, matches_done
+from ratings.management.progress import ProgressBar
 from ratings.models import VerifyRun
 
 

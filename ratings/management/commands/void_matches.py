@@ -5,14 +5,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser, no_translations
-from django.db.models import Min
 
-from ratings import history, ledger
+from ratings import history, jobs
 from ratings.history import HistoryMoved, Preview, Proposal
-from ratings.ledger import Position
+from ratings.jobs import matches_done
 from ratings.management.arguments import chosen_games, parse_moment
-from ratings.management.progress import ProgressBar, matches_done
-from ratings.models import CorrectionReason, Game, Match, Player, Source, System, User
+from ratings.management.progress import ProgressBar, both
+from ratings.models import CorrectionReason, Game, JobKind, Player, Source, System, User
 from ratings.players import find_by_handle
 from ratings.recording import find_waiting_games, fold_waiting
 from ratings.reports import ReportError
@@ -95,7 +94,7 @@ class Command(BaseCommand):
                 self.stdout.write(f"{game.slug}: {folded:,} waiting reports put into history.")
 
     def carry_out(self, proposal: Proposal, by: User | None, options: Mapping[str, Any]) -> None:
-        behind = matches_behind(proposal)
+        behind = history.count_behind(proposal)
         with ProgressBar("Looking", self.stderr) as bar:
             previews: Sequence[Preview] = history.preview(
                 proposal, on_match=matches_done(bar, behind)
@@ -111,7 +110,11 @@ class Command(BaseCommand):
             if not options["yes"]:
                 self.ask(options)
             try:
-                with ProgressBar("Rating again", self.stderr) as bar:
+                what = jobs.job(JobKind.CORRECTION, ", ".join(proposal.games), by=by)
+                with (
+                    ProgressBar("Rating again", self.stderr) as bar,
+                    jobs.watched(what) as watch,
+                ):
                     corrections = history.carry_out(
                         proposal,
                         by=by,
@@ -121,7 +124,7 @@ class Command(BaseCommand):
                         expected=None
                         if options["yes"]
                         else {each.game.slug: each.version for each in previews},
-                        on_match=matches_done(bar, behind),
+                        on_match=matches_done(both(bar, watch), behind),
                     )
                 break
             except HistoryMoved as moved:
@@ -168,15 +171,6 @@ def find_handle(handle: str) -> str:
     if found is None:
         raise CommandError(f'Unknown player "{handle}": a handle is needed.')
     return found.player.handle
-
-
-def matches_behind(proposal: Proposal) -> int:
-    """How many matches lie behind the first that the proposal touches, game by game."""
-    touched = Match.objects.filter(pk__in=proposal.match_ids).order_by()
-    first = touched.values_list("game").annotate(first=Min("played_at"))
-    begins = dict(first)
-    games = Game.objects.filter(pk__in=begins)
-    return sum(ledger.count_history(game, Position(begins[game.pk])) for game in games)
 
 
 def preview_lines(previews: Sequence[Preview]) -> Iterator[str]:
