@@ -2,125 +2,33 @@
 
 import re
 from collections import deque
-from datetime import timedelta
 from itertools import pairwise
 from urllib.parse import quote
 
 import pytest
 from django.conf import settings
-from django.db import connection
 
-from ratings.decay import apply_decay
-from ratings.models import Player, Source
-from ratings.players import create_bot
-from tests.leaderboards.html import Element, parse
-from tests.ratings.builders import NOW, draw, duel, make_report, open_game, record, team
+from tests.leaderboards.html import parse
+from tests.leaderboards.languages import (
+    BIG_ID,
+    FRAME,
+    LANGUAGES,
+    PAGES,
+    PREFIXES,
+    READABLE_ATTRIBUTES,
+    TRANSLATIONS,
+    fill_card_room,
+    has_words,
+    only_names,
+    texts,
+)
 
-LANGUAGES = [code for code, _name in settings.LANGUAGES]
-TRANSLATIONS = [code for code in LANGUAGES if code != "en"]
-PREFIXES = {code: "" if code == "en" else f"/{code}" for code in LANGUAGES}
-# The same in every language: names.
-NAMES = {
-    "Naiply", "Elo", "OpenSkill", "Brisca", "Tute", "Cinquillo", "Tute Subastado", "Siete y Media",
-    "ana", "pepe", "íñigo_17", "bot-rayo", "eva", "leo", "mu", "CEST", "UTC",
-    *(name for _code, name in settings.LANGUAGES),
-}  # fmt: skip
-# Words that this language writes as English does.
-ALIKE = {
-    "es": {"provisional", "ordinal", "sigma", "Bot", "Bots", "bot"},
-    "ca": {"provisional", "ordinal", "sigma", "Bot", "Bots", "bot"},
-    "gl": {"provisional", "ordinal", "sigma", "Bot", "Bots", "bot"},
-    "eu": {"sigma", "Bot", "bot"},
-}
-BIG_ID = 1_234_567
 RANK_IN_WORDS = ("Rank", "Posición", "Posició", "Posición", "Postua")
-READABLE_ATTRIBUTES = ("aria-label", "title", "alt", "data-label", "data-pause-text",
-                       "data-resume-text", "data-first-news")  # fmt: skip
-PAGES = [
-    "/",
-    "/leaderboards/brisca/",
-    "/leaderboards/brisca/?system=openskill&kind=people",
-    "/leaderboards/brisca/?around=ana",
-    "/leaderboards/brisca/?around=nobody",
-    "/leaderboards/brisca/?kind=bots",
-    "/leaderboards/tute/?kind=bots",
-    "/leaderboards/tute/?kind=people",
-    "/leaderboards/cinquillo/",
-    "/players/ana/",
-    "/players/ana/brisca/",
-    "/players/ana/siete-y-media/",
-    f"/players/{quote('íñigo_17')}/",
-    "/players/bot-rayo/",
-    "/players/eva/",
-    "/players/leo/tute/",
-    f"/matches/{BIG_ID}/",
-    f"/matches/{BIG_ID + 1}/",
-    f"/matches/{BIG_ID + 2}/",
-    f"/matches/{BIG_ID + 3}/",
-    "/how-it-works/",
-    "/faq/",
-    "/calculators/",
-    "/calculators/?game=brisca&elo-one_player=ana&elo-two_rating=1300",
-    "/bots/",
-    "/compare/brisca/?p=ana&p=pepe",
-    "/verify/",
-    "/translations/",
-    "/nothing/",
-]
-FRAME = "/embed/brisca/"
 
 
 @pytest.fixture
-def card_room(db, source):
-    """Something of everything that a page can show, under ids with seven digits."""
-    for table in ("match", "player", "rating"):
-        with connection.cursor() as cursor:
-            cursor.execute(f"ALTER SEQUENCE ratings_{table}_id_seq RESTART WITH {BIG_ID}")
-    open_game("brisca")
-    open_game("tute", idle_days=180)
-    Source.objects.create(name="demo", is_demo=True)
-    create_bot(handle="bot-rayo", name="bot-rayo", difficulty="hard", source=source)
-    moments = [NOW - timedelta(minutes=30 - n) for n in range(20)]
-    record(
-        duel("ana", "pepe", at=moments[0]),
-        duel("ana", "pepe", at=moments[1], termination="friendly"),
-        duel("ana", "íñigo_17", at=moments[2], termination="abandoned"),
-        make_report([team("ana", "eva", place=1, points="71.5"), team("leo", "pepe", place=1)],
-                    at=moments[3]),
-        *[draw("bot-rayo", "íñigo_17", at=moments[n]) for n in range(4, 15)],
-        duel("leo", "eva", at=NOW - timedelta(days=300), game="tute"),
-        source=source,
-    )  # fmt: skip
-    Player.objects.filter(handle="eva").update(status="retired")
-    Player.objects.get(handle="eva").ratings.update(is_listed=False)
-    apply_decay(NOW + timedelta(days=7))
-
-
-def texts(page: Element) -> set[str]:
-    """Every text and every attribute that is read out; not what is marked as another language."""
-    found = set()
-    language = page.one("html").attributes["lang"]
-    foreign = {
-        id(inside)
-        for element in page.all()
-        if element.attributes.get("lang", language) != language
-        for inside in (element, *element.all())
-    }
-    for element in page.all():
-        if element.tag in ("script", "style", "code", "pre") or id(element) in foreign:
-            continue
-        found |= {" ".join(child.split()) for child in element.children if isinstance(child, str)}
-        found |= {v for name, v in element.attributes.items() if name in READABLE_ATTRIBUTES}
-    return found
-
-
-def has_words(text):
-    return re.search(r"[^\W\d_²]{2,}", text)
-
-
-def only_names(text, language):
-    words = {word for word in re.split(r"[^\w-]+", text) if has_words(word)}
-    return words <= {word for name in NAMES | ALIKE[language] for word in name.split()}
+def card_room(db):
+    fill_card_room()
 
 
 @pytest.mark.parametrize("language", TRANSLATIONS)

@@ -48,6 +48,7 @@ def test_moment_for_machines_has_seconds_only():
         ("es", "2 de agosto de 2026, 14:00 CEST", "2 ago 2026"),
         ("ca", "2 d’agost de 2026, 14:00 CEST", "2 ago. 2026"),
         ("gl", "2 de agosto de 2026, 14:00 CEST", "2 ago 2026"),
+        ("eu", "2026/08/02, 14:00 CEST", "2026/08/02"),
     ],
 )
 def test_date_is_written_as_the_language_does(language, in_full, in_short):
@@ -80,6 +81,7 @@ def test_month_stands_in_a_date_as_the_language_wants(language, months):
         ("ca", "2 d’agost de 2026"),
         ("gl", "2 de agosto de 2026"),
         ("es", "2 de agosto de 2026"),
+        ("eu", "2026/08/02"),
     ],
 )
 def test_date_of_django_itself_is_written_as_the_language_does(language, shown):

@@ -1,6 +1,6 @@
 """Where Django's own Basque formats are not what a reader of Basque writes."""
 
-# The month as our catalog has it, "azaroaren"; Django's own is an abbreviation.
-DATE_FORMAT = r"Y(\e)\k\o E j(\a)"
-DATETIME_FORMAT = r"Y(\e)\k\o E j(\a), H:i"
+# As on the pages of the site. Django's own, "2026(e)ko aza.k 29", leaves the endings to the reader.
+DATE_FORMAT = "Y/m/d"
+DATETIME_FORMAT = "Y/m/d, H:i"
 MONTH_DAY_FORMAT = "E j"
