@@ -137,8 +137,9 @@ def count_behind(proposal: Proposal) -> int:
     """How many matches stand in history from the first that the proposal touches, game by game."""
     touched = Match.objects.filter(pk__in=proposal.match_ids).order_by()
     begins = dict(touched.values_list("game").annotate(first=Min("played_at")))
+    moved_to = proposal.correct.played_at
     return sum(
-        ledger.count_history(game, Position(begins[game.pk]))
+        ledger.count_history(game, Position(min(begins[game.pk], moved_to or begins[game.pk])))
         for game in Game.objects.filter(pk__in=begins)
     )
 
