@@ -64,11 +64,9 @@ class VersionsField(forms.CharField):
             raise forms.ValidationError(_("The versions are not readable.")) from None
 
 
-class CorrectionForm(forms.Form):
-    kind = forms.ChoiceField(
-        choices=[(kind.value, title) for kind, title in TITLES.items()], widget=forms.HiddenInput
-    )
-    matches = NumbersField()
+class ReasonForm(forms.Form):
+    """Why history is changed, and what was shown of it before."""
+
     versions = VersionsField()
     reason = forms.ChoiceField(
         label=gettext_lazy("Public reason"),
@@ -82,6 +80,13 @@ class CorrectionForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 3}),
         help_text=gettext_lazy("For the staff alone."),
     )
+
+
+class CorrectionForm(ReasonForm):
+    kind = forms.ChoiceField(
+        choices=[(kind.value, title) for kind, title in TITLES.items()], widget=forms.HiddenInput
+    )
+    matches = NumbersField()
 
 
 def too_many() -> str:
@@ -130,21 +135,35 @@ def confirm(model_admin: admin.ModelAdmin, request: HttpRequest) -> HttpResponse
         if not is_valid:
             previews = history.preview(proposal)
             return page(model_admin, request, _as_of(form, previews), kind, previews)
-        order = {
-            "by": request.user,
-            "reason": asked["reason"],
-            "note": asked["note"],
-            "expected": asked["versions"],
-        }
-        if history.count_behind(proposal) > history.MOST_RERATED:
-            return in_background(model_admin, request, proposal, order)
-        corrections = history.carry_out(proposal, **order)
+        return carry_out(model_admin, request, proposal, asked, back)
     except HistoryMoved as moved:
         previews = moved.previews
         return page(model_admin, request, _as_of(form, previews), kind, previews, has_moved=True)
     except ReportError as error:
         model_admin.message_user(request, str(error), messages.ERROR)
         return back
+
+
+def carry_out(
+    model_admin: admin.ModelAdmin,
+    request: HttpRequest,
+    proposal: Proposal,
+    asked: dict[str, Any],
+    back: HttpResponse,
+) -> HttpResponse:
+    """Does what was confirmed with a ReasonForm and says so, or leaves what is long to a worker.
+
+    HistoryMoved and ReportError as `history.carry_out`.
+    """
+    order = {
+        "by": request.user,
+        "reason": asked["reason"],
+        "note": asked["note"],
+        "expected": asked["versions"],
+    }
+    if history.count_behind(proposal) > history.MOST_RERATED:
+        return in_background(model_admin, request, proposal, order)
+    corrections = history.carry_out(proposal, **order)
     model_admin.message_user(request, queued_changes.told(corrections), messages.SUCCESS)
     return back
 
