@@ -29,7 +29,9 @@ class CorrectionReason(models.TextChoices):
 class Correction(models.Model):
     """What staff changed in a game's history at once, and why. Never changed itself."""
 
-    game = models.ForeignKey("ratings.Game", on_delete=models.PROTECT, related_name="corrections")
+    game = models.ForeignKey(
+        "ratings.Game", verbose_name=_("game"), on_delete=models.PROTECT, related_name="corrections"
+    )
     kind = models.CharField(
         pgettext_lazy("of a correction", "kind"), max_length=8, choices=CorrectionKind
     )
@@ -65,8 +67,15 @@ class Correction(models.Model):
 class CorrectedMatch(models.Model):
     """One match of a correction, as it was and as it became: status, time, end and teams."""
 
-    correction = models.ForeignKey(Correction, on_delete=models.PROTECT, related_name="matches")
-    match = models.ForeignKey("ratings.Match", on_delete=models.PROTECT, related_name="corrections")
+    correction = models.ForeignKey(
+        Correction, verbose_name=_("correction"), on_delete=models.PROTECT, related_name="matches"
+    )
+    match = models.ForeignKey(
+        "ratings.Match",
+        verbose_name=_("match"),
+        on_delete=models.PROTECT,
+        related_name="corrections",
+    )
     before = models.JSONField(pgettext_lazy("correction", "before"))
     after = models.JSONField(pgettext_lazy("correction", "after"))
 

@@ -182,7 +182,11 @@ class GameState(models.Model):
     """
 
     game = models.OneToOneField(
-        Game, on_delete=models.PROTECT, primary_key=True, related_name="state"
+        Game,
+        verbose_name=_("game"),
+        on_delete=models.PROTECT,
+        primary_key=True,
+        related_name="state",
     )
     version = models.PositiveBigIntegerField(_("version"), default=0)
     changed_at = models.DateTimeField(_("changed at"), null=True, editable=False)

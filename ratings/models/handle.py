@@ -35,7 +35,10 @@ class FormerHandle(models.Model):
         max_length=LONGEST_HANDLE_SKELETON, unique=True, blank=True, null=True, editable=False
     )
     player = models.ForeignKey(
-        "ratings.Player", on_delete=models.PROTECT, related_name="former_handles"
+        "ratings.Player",
+        verbose_name=_("player"),
+        on_delete=models.PROTECT,
+        related_name="former_handles",
     )
     since = models.DateTimeField(_("former since"), default=timezone.now)
 
@@ -82,7 +85,10 @@ class ForgottenName(models.Model):
 
     digest = models.CharField(max_length=2 * DIGEST_BYTES, unique=True)
     player = models.ForeignKey(
-        "ratings.Player", on_delete=models.PROTECT, related_name="forgotten_names"
+        "ratings.Player",
+        verbose_name=_("player"),
+        on_delete=models.PROTECT,
+        related_name="forgotten_names",
     )
 
     class Meta:

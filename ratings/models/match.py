@@ -50,10 +50,18 @@ class Match(models.Model):
     """
 
     game = models.ForeignKey(
-        "ratings.Game", on_delete=models.PROTECT, related_name="matches", db_index=False
+        "ratings.Game",
+        verbose_name=_("game"),
+        on_delete=models.PROTECT,
+        related_name="matches",
+        db_index=False,
     )
     source = models.ForeignKey(
-        "ratings.Source", on_delete=models.PROTECT, related_name="matches", db_index=False
+        "ratings.Source",
+        verbose_name=pgettext_lazy("game server", "source"),
+        on_delete=models.PROTECT,
+        related_name="matches",
+        db_index=False,
     )
     external_id = models.CharField(_("id at the source"), max_length=128)
     played_at = models.DateTimeField(_("played at"), help_text=_("When the match ended."))
@@ -136,20 +144,30 @@ class Participation(models.Model):
     # ledger cannot say another game or time than its match, and a row costs one check, not two.
     match = models.ForeignKey(
         Match,
+        verbose_name=_("match"),
         on_delete=models.PROTECT,
         related_name="participations",
         db_index=False,
         db_constraint=False,
     )
     game = models.ForeignKey(
-        "ratings.Game", on_delete=models.PROTECT, db_index=False, db_constraint=False
+        "ratings.Game",
+        verbose_name=_("game"),
+        on_delete=models.PROTECT,
+        db_index=False,
+        db_constraint=False,
     )
     played_at = models.DateTimeField(_("played at"))
     player = models.ForeignKey(
-        "ratings.Player", on_delete=models.PROTECT, related_name="participations", db_index=False
+        "ratings.Player",
+        verbose_name=_("player"),
+        on_delete=models.PROTECT,
+        related_name="participations",
+        db_index=False,
     )
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL,
+        verbose_name=_("owner"),
         on_delete=models.PROTECT,
         null=True,
         related_name="+",

@@ -162,10 +162,17 @@ class Player(models.Model):
 class PlayerAlias(models.Model):
     """A source's own permanent id for a player."""
 
-    source = models.ForeignKey("ratings.Source", on_delete=models.PROTECT, related_name="aliases")
+    source = models.ForeignKey(
+        "ratings.Source",
+        verbose_name=pgettext_lazy("game server", "source"),
+        on_delete=models.PROTECT,
+        related_name="aliases",
+    )
     external_id = models.CharField(_("id at the source"), max_length=LONGEST_PLAYER_ID)
     key = models.CharField(max_length=LONGEST_PLAYER_ID_KEY, editable=False)
-    player = models.ForeignKey(Player, on_delete=models.PROTECT, related_name="aliases")
+    player = models.ForeignKey(
+        Player, verbose_name=_("player"), on_delete=models.PROTECT, related_name="aliases"
+    )
 
     class Meta:
         # Translators: the name by which a game server knows a player.
@@ -190,7 +197,11 @@ class Bot(models.Model):
     """What a bot has beyond a player. Its author is the player's owner; house bots have none."""
 
     player = models.OneToOneField(
-        Player, on_delete=models.PROTECT, primary_key=True, related_name="bot"
+        Player,
+        verbose_name=_("player"),
+        on_delete=models.PROTECT,
+        primary_key=True,
+        related_name="bot",
     )
     difficulty = models.CharField(
         _("difficulty"), max_length=8, choices=Difficulty, blank=True, default=""
@@ -213,7 +224,9 @@ class Bot(models.Model):
 class BotVersion(models.Model):
     """A release of a bot; a match counts for the newest version released before it."""
 
-    bot = models.ForeignKey(Bot, on_delete=models.PROTECT, related_name="versions")
+    bot = models.ForeignKey(
+        Bot, verbose_name=_("bot"), on_delete=models.PROTECT, related_name="versions"
+    )
     # Translators: the name of a bot's version, such as 2.1.
     label = models.CharField(_("label"), max_length=40)
     released_at = models.DateTimeField(_("released at"))

@@ -30,10 +30,18 @@ class Rating(models.Model):
     """
 
     player = models.ForeignKey(
-        "ratings.Player", on_delete=models.PROTECT, related_name="ratings", db_index=False
+        "ratings.Player",
+        verbose_name=_("player"),
+        on_delete=models.PROTECT,
+        related_name="ratings",
+        db_index=False,
     )
     game = models.ForeignKey(
-        "ratings.Game", on_delete=models.PROTECT, related_name="ratings", db_index=False
+        "ratings.Game",
+        verbose_name=_("game"),
+        on_delete=models.PROTECT,
+        related_name="ratings",
+        db_index=False,
     )
     elo = models.FloatField("Elo")
     mu = models.FloatField("mu")
@@ -138,7 +146,9 @@ class PointsCount(models.Model):
     Kept in the transaction of every change by the game's only writer. Rows are never zero.
     """
 
-    game = models.ForeignKey("ratings.Game", on_delete=models.PROTECT, db_index=False)
+    game = models.ForeignKey(
+        "ratings.Game", verbose_name=_("game"), on_delete=models.PROTECT, db_index=False
+    )
     system = models.CharField(max_length=9, choices=System)
     is_bot = models.BooleanField()
     shown = models.IntegerField()
@@ -168,7 +178,9 @@ class TieSegment(models.Model):
     begins; the first begins at (infinity, 0). The counts are kept like those of PointsCount.
     """
 
-    game = models.ForeignKey("ratings.Game", on_delete=models.PROTECT, db_index=False)
+    game = models.ForeignKey(
+        "ratings.Game", verbose_name=_("game"), on_delete=models.PROTECT, db_index=False
+    )
     system = models.CharField(max_length=9, choices=System)
     shown = models.IntegerField()
     from_exact = models.FloatField()

@@ -7,7 +7,9 @@ from django.utils.translation import gettext_lazy as _
 class VerifyRun(models.Model):
     """What one verification of a game found. Kept, and never changed."""
 
-    game = models.ForeignKey("ratings.Game", on_delete=models.PROTECT, related_name="verify_runs")
+    game = models.ForeignKey(
+        "ratings.Game", verbose_name=_("game"), on_delete=models.PROTECT, related_name="verify_runs"
+    )
     version = models.PositiveBigIntegerField(
         _("version"), help_text=_("The game's, as it was read.")
     )

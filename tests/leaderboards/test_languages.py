@@ -7,7 +7,10 @@ from urllib.parse import quote
 
 import pytest
 from django.conf import settings
+from django.contrib.admin import ModelAdmin, site
+from django.urls import reverse
 
+from naiply.messages import source_messages
 from tests.leaderboards.html import parse
 from tests.leaderboards.languages import (
     BIG_ID,
@@ -246,3 +249,30 @@ def test_page_holds_nothing_inline_and_nothing_from_elsewhere(client, card_room,
             assert re.match(r"(/(?!/)|#|http://testserver/|$)", value), value
     assert "unsafe" not in response["Content-Security-Policy"]
     assert "csrfmiddlewaretoken" not in response.content.decode()
+
+
+def staff_pages():
+    for model, admin in site._registry.items():
+        name = f"admin:{model._meta.app_label}_{model._meta.model_name}"
+        if model._meta.app_label == "ratings":
+            yield reverse(f"{name}_changelist")
+            if admin.has_add_permission.__func__ is ModelAdmin.has_add_permission:
+                yield reverse(f"{name}_add")
+    yield reverse("admin:index")
+
+
+def test_staff_pages_have_no_english_word_of_ours_in_spanish(admin_client, card_room):
+    """Django's own few that its Spanish lacks are not ours to say."""
+    ours = {message.text.casefold() for message in source_messages()}
+    left = {}
+    paths = list(staff_pages())
+    for path in paths:
+        response = admin_client.get(f"/es{path}")
+        assert response.status_code == 200, path
+        words = {text.rstrip(":").strip().casefold() for text in texts(parse(response))}
+        left[path] = {
+            text for text in words & ours if has_words(text) and not only_names(text, "es")
+        }
+
+    assert len(paths) >= 12
+    assert {path: words for path, words in left.items() if words} == {}
