@@ -43,6 +43,9 @@ ALIKE = {
 BIG_ID = 1_234_567
 READABLE_ATTRIBUTES = ("aria-label", "title", "alt", "data-label", "data-pause-text",
                        "data-resume-text", "data-first-news")  # fmt: skip
+FRAME = "/embed/brisca/"
+ENTRIES = "/translations/es/?show=missing"
+"""Shows, on purpose, messages as translators write them."""
 PAGES = [
     "/",
     "/leaderboards/brisca/",
@@ -80,10 +83,9 @@ PAGES = [
     f"/matches/{BIG_ID + 14}/",
     "/verify/",
     "/translations/",
-    "/translations/es/?show=missing",
+    ENTRIES,
     "/nothing/",
 ]
-FRAME = "/embed/brisca/"
 
 
 def fill_card_room() -> None:

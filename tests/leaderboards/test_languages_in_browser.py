@@ -7,6 +7,7 @@ import pytest
 from django.urls import get_resolver, resolve
 
 from tests.leaderboards.languages import (
+    ENTRIES,
     FRAME,
     LANGUAGES,
     PAGES,
@@ -95,7 +96,8 @@ def test_every_page_in_every_language(page, site, card_room):
                     for text in english[path].intersection(words)
                     if has_words(text) and not only_names(text, language)
                 ]
-            found += [(language, path, leak) for leak in LEAK.findall(on_screen)]
+            if path != ENTRIES:
+                found += [(language, path, leak) for leak in LEAK.findall(on_screen)]
             found += [
                 (language, path, number)
                 for number in re.findall(FOREIGN_NUMBER[language], on_screen)
