@@ -1,17 +1,13 @@
 from __future__ import annotations
 
-import json
-from typing import Any
-
 from django.contrib import admin
-from django.urls import reverse
-from django.utils.html import format_html, format_html_join
+from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
 
+from ratings.admin.changed_facts import changes_between
 from ratings.admin.tables import LargeTableAdmin, ReadOnly
-from ratings.models import CorrectedMatch, Correction
+from ratings.models import Correction
 
 MOST_MATCHES = 100
 """So many matches of a correction are described on its page."""
@@ -33,37 +29,15 @@ class CorrectionAdmin(ReadOnly, LargeTableAdmin):
 
     @admin.display(description=_("matches"))
     def corrected_matches(self, correction: Correction) -> SafeString:
-        described = correction.matches.order_by("match_id")
-        lines = format_html_join(
-            "",
-            '<li><a href="{}">{}</a>: {}</li>',
-            [
-                (
-                    reverse("admin:ratings_match_change", args=[corrected.match_id]),
-                    corrected.match_id,
-                    ", ".join(differences(corrected)),
-                )
-                for corrected in described[:MOST_MATCHES]
-            ],
+        described = list(correction.matches.order_by("match_id")[:MOST_MATCHES])
+        changes = changes_between((match.before, match.after) for match in described)
+        return render_to_string(
+            "admin/ratings/correction/matches.html",
+            {
+                "matches": [
+                    (match.match_id, changed)
+                    for match, changed in zip(described, changes, strict=True)
+                ],
+                "left": max(0, correction.matches.count() - MOST_MATCHES),
+            },
         )
-        left = described.count() - MOST_MATCHES
-        if left > 0:
-            # Translators: after a list that was cut.
-            more = ngettext("and %(count)s more", "and %(count)s more", left)
-            lines += format_html("<li>{}</li>", more % {"count": f"{left:,}"})
-        return format_html("<ul>{}</ul>", lines)
-
-
-def differences(corrected: CorrectedMatch) -> list[str]:
-    """What the correction changed of a match, fact by fact."""
-    return [
-        # Translators: what a correction changed; the fact is a word of the report, such as places.
-        gettext("%(fact)s from %(before)s to %(after)s")
-        % {"fact": fact, "before": _text(corrected.before[fact]), "after": _text(after)}
-        for fact, after in corrected.after.items()
-        if corrected.before[fact] != after
-    ]
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)

@@ -1,21 +1,24 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from django.contrib import admin
+from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
 from django.urls import URLPattern, path, reverse
 from django.utils.decorators import method_decorator
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_http_methods, require_POST
 
-from ratings.admin import correcting
+from ratings.admin import correcting, correcting_facts
 from ratings.admin.tables import LargeTableAdmin, ReadOnly
-from ratings.models import Correction, CorrectionKind, Match, Participation, Source
+from ratings.models import Correction, CorrectionKind, Match, Participation, Source, Status
 
 
 class ParticipationInline(ReadOnly, admin.TabularInline):
@@ -82,11 +85,32 @@ class MatchAdmin(ReadOnly, LargeTableAdmin):
         confirm = path(
             "correct/", self.admin_site.admin_view(self.correct_view), name="ratings_match_correct"
         )
-        return [confirm, *super().get_urls()]
+        facts = path(
+            "<int:match_id>/correct/",
+            self.admin_site.admin_view(self.facts_view),
+            name="ratings_match_facts",
+        )
+        return [confirm, facts, *super().get_urls()]
 
     @method_decorator(require_POST)
     def correct_view(self, request: HttpRequest) -> HttpResponse:
         return correcting.confirm(self, request)
+
+    @method_decorator(require_http_methods(["GET", "HEAD", "POST"]))
+    def facts_view(self, request: HttpRequest, match_id: int) -> HttpResponse:
+        if not (self.has_view_permission(request) and self.has_correct_permission(request)):
+            raise PermissionDenied
+        match = get_object_or_404(Match.objects.select_related("game"), pk=match_id)
+        return correcting_facts.correct(self, request, match)
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        match = kwargs["obj"]
+        # A match that waits is not part of history yet, and cannot be corrected.
+        if match.status != Status.WAITING and self.has_correct_permission(request):
+            context["facts_url"] = reverse("admin:ratings_match_facts", args=[match.pk])
+        return super().render_change_form(request, context, *args, **kwargs)
 
     def has_correct_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("ratings.add_correction")

@@ -292,7 +292,7 @@ def test_correction_shows_its_matches_and_cannot_be_changed(admin_client, brisca
     added = admin_client.post(url(Correction, "add"), {})
 
     assert "The report was forged." in listed.text
-    assert "status from rated to void" in shown.text
+    assert "<li>Status: rated → void</li>" in shown.text
     assert url(Match, "change", matches("m1")[0]) in shown.text
     assert (changed.status_code, added.status_code) == (403, 403)
     assert Correction.objects.values().get() == before
@@ -309,8 +309,8 @@ def test_correction_of_facts_shows_each_of_them(admin_client, brisca):
 
     shown = admin_client.get(url(Correction, "change", made.pk))
 
-    assert "termination from normal to friendly" in shown.text
-    assert "status from rated to unrated" in shown.text
+    assert "<li>Termination: played to the end → friendly</li>" in shown.text
+    assert "<li>Status: rated → not rated</li>" in shown.text
 
 
 def test_page_of_a_large_correction_describes_the_first_matches(admin_client, brisca):
@@ -324,7 +324,7 @@ def test_page_of_a_large_correction_describes_the_first_matches(admin_client, br
 
     shown = admin_client.get(url(Correction, "change", made.pk))
 
-    assert shown.text.count(" to void") == 100
+    assert shown.text.count(" → void") == 100
     assert "and 4 more" in shown.text
 
 
