@@ -95,7 +95,7 @@ def fill_card_room() -> None:
             cursor.execute(f"ALTER SEQUENCE ratings_{table}_id_seq RESTART WITH {BIG_ID}")
     open_game("brisca")
     open_game("tute", idle_days=180)
-    Source.objects.create(name="demo", is_demo=True)
+    Source.objects.create(name="tapete", is_demo=True)
     source = make_source()
     bot = create_bot(handle="bot-rayo", name="bot-rayo", difficulty="hard", source=source)
     for label, days in (("v1", 200), ("v2", 20)):

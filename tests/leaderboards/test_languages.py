@@ -61,7 +61,7 @@ def test_page_shows_no_source_of_template_or_catalog(client, card_room, language
     assert {path: found for path, found in leaks.items() if found} == {}
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", ["en", "es", "eu"])  # one for each way to group digits
 def test_every_link_leads_somewhere_and_holds_no_localised_number(client, card_room, language):
     prefix = PREFIXES[language]
     waiting, seen = deque(prefix + path for path in [*PAGES, FRAME]), set()
