@@ -106,7 +106,7 @@ def read_translation(language: str) -> Translation:
     return _read_translation(language, Path(settings.LOCALE_PATHS[0]))
 
 
-# A release's catalogs never change, and reading one takes a quarter of a second.
+# A release's catalogs never change, and reading one takes a tenth of a second.
 @cache
 def _read_translation(language: str, folder: Path) -> Translation:
     name = languages()[language]

@@ -71,6 +71,7 @@ PAGES = [
     "/faq/",
     "/calculators/",
     "/calculators/?game=brisca&elo-one_player=ana&elo-two_rating=1300",
+    "/calculators/?elo-one_rating=abc&elo-two_player=nadie&openskill-one_sigma=9",
     "/bots/",
     "/compare/brisca/?p=ana&p=pepe",
     "/players/bot-rayo/brisca/",

@@ -8,7 +8,9 @@ from urllib.parse import quote
 import pytest
 from django.conf import settings
 from django.contrib.admin import ModelAdmin, site
+from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import override
 
 from leaderboards.translations import read_translation
 from tests.leaderboards.html import parse
@@ -105,6 +107,37 @@ def test_value_of_a_field_is_a_number_that_it_takes(client, card_room, language)
     assert all(
         re.fullmatch(r"\d*", field.attributes.get(name, "")) for name in ("value", "min", "max")
     )
+
+
+@pytest.mark.parametrize("language", TRANSLATIONS)
+def test_error_page_has_no_word_of_the_english_one(rf, db, language):
+    same = {}
+    for template in ("400.html", "403.html", "403_csrf.html", "404.html", "500.html"):
+        words = {}
+        for code in ("en", language):
+            with override(code):
+                page = parse(render(rf.get("/nothing/"), template, {"exception": ""}))
+            words[code] = texts(page)
+        both = {text for text in words["en"] & words[language] if has_words(text)}
+        same[template] = {text for text in both if not only_names(text, language)}
+
+    assert {template: words for template, words in same.items() if words} == {}
+
+
+@pytest.mark.parametrize(
+    ("language", "words"),
+    [
+        ("en", "Brisca · Elo 1,230 · rank 1 · provisional"),
+        ("es", "Brisca · Elo 1\u00a0230 · posición 1 · provisional"),
+        ("ca", "Brisca · Elo 1.230 · posició 1 · provisional"),
+        ("gl", "Brisca · Elo 1.230 · posición 1 · provisional"),
+        ("eu", "Briska · Elo 1.230 · 1. postua · behin-behinekoa"),
+    ],
+)
+def test_badge_speaks_the_language_of_its_address(client, card_room, language, words):
+    badge = client.get(f"{PREFIXES[language]}/badge/ana/brisca.svg").content.decode()
+
+    assert words in badge
 
 
 def test_ids_in_links_have_only_digits(client, card_room):
