@@ -89,6 +89,9 @@ DATABASES = {
         env.database_url or embedded.url(env.mode), conn_max_age=60, conn_health_checks=True
     )
 }
+# What every report asks is planned once a connection (ratings.ledger.cursors), from the fifth time
+# on. A pgbouncer in between has to be of 1.21 or later, or the address says ?prepare_threshold=.
+DATABASES["default"].setdefault("OPTIONS", {}).setdefault("prepare_threshold", 5)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 AUTH_USER_MODEL = "ratings.User"

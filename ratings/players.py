@@ -10,6 +10,7 @@ from typing import NamedTuple
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 
+from ratings.ledger.cursors import cursor_for
 from ratings.models import (
     Bot,
     FormerHandle,
@@ -52,7 +53,7 @@ def find_players(source: Source, player_ids: Iterable[str]) -> dict[str, KnownPl
     Also those who were anonymised since, so that their ids do not make new players.
     """
     keys = {fold(player_id) for player_id in player_ids}
-    with connection.cursor() as cursor:
+    with cursor_for(len(keys)) as cursor:
         # Plain SQL: every single report asks this, and a queryset takes longer than its query.
         cursor.execute(
             """

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from django.db import connection
 
+from ratings.ledger.cursors import FEW, cursor_for, prepared_cursor
 from ratings.ledger.rows import (
     BEGINNING,
     ROWS_AT_A_TIME,
@@ -32,7 +33,7 @@ def lock_games(slugs: Collection[str], *, seconds: float | None = None) -> dict[
 
     Unknown slugs are left out. OperationalError where a lock is not to be had in so many seconds.
     """
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         if seconds is not None:
             cursor.execute(
                 "SELECT set_config('lock_timeout', %s, true)", [f"{seconds * 1000:.0f}ms"]
@@ -53,8 +54,32 @@ def lock_games(slugs: Collection[str], *, seconds: float | None = None) -> dict[
 
 def read_states(slugs: Collection[str]) -> dict[str, GameState]:
     """The games' states by slug, in id order, not locked."""
-    states = GameState.objects.filter(game__slug__in=slugs).select_related("game")
-    return {state.game.slug: state for state in states.order_by("game_id")}
+    with prepared_cursor() as cursor:
+        cursor.execute(_STATES, [list(slugs)])
+        states = [_state_from(row) for row in cursor]
+    return {state.game.slug: state for state in states}
+
+
+_STATE_FIELDS = GameState._meta.concrete_fields
+_GAME_FIELDS = Game._meta.concrete_fields
+_STATES = f"""
+    SELECT {", ".join(f'state."{field.column}"' for field in _STATE_FIELDS)},
+           {", ".join(f'game."{field.column}"' for field in _GAME_FIELDS)}
+      FROM ratings_gamestate state JOIN ratings_game game ON game.id = state.game_id
+     WHERE game.slug = ANY(%s) ORDER BY state.game_id
+"""
+
+
+def _state_from(row: tuple[Any, ...]) -> GameState:
+    """A state with its game; a queryset takes several times as long, and every report asks."""
+    length = len(_STATE_FIELDS)
+    state = GameState.from_db(
+        connection.alias, [field.attname for field in _STATE_FIELDS], row[:length]
+    )
+    state.game = Game.from_db(
+        connection.alias, [field.attname for field in _GAME_FIELDS], row[length:]
+    )
+    return state
 
 
 def read_reports(source_id: int, external_ids: Collection[str]) -> dict[str, tuple[int, Any]]:
@@ -62,7 +87,7 @@ def read_reports(source_id: int, external_ids: Collection[str]) -> dict[str, tup
 
     Plain SQL, as all that every single report asks: a queryset takes longer than its query.
     """
-    with connection.cursor() as cursor:
+    with cursor_for(len(external_ids)) as cursor:
         cursor.execute(
             """
             SELECT external_id, id, report FROM ratings_match
@@ -75,7 +100,7 @@ def read_reports(source_id: int, external_ids: Collection[str]) -> dict[str, tup
 
 def read_allowed_games(source_id: int) -> set[str]:
     """The slugs of the games that a source may report; empty for all of them."""
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         cursor.execute(
             """
             SELECT game.slug FROM ratings_source_games allowed
@@ -89,7 +114,7 @@ def read_allowed_games(source_id: int) -> set[str]:
 
 def newest_position(game: Game) -> Position | None:
     """Where the game's history ends; None where it has not begun."""
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         cursor.execute(
             """
             SELECT played_at, id FROM ratings_match
@@ -119,7 +144,7 @@ def first_position_after(game: Game, position: Position | None) -> Position | No
 
 def next_match_ids(count: int) -> list[int]:
     """Ids for new matches, ascending: among equal times, history goes by id."""
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         cursor.execute(
             """
             SELECT nextval(sequence)
@@ -191,7 +216,7 @@ def read_history(game: Game, since: Position = BEGINNING) -> Iterator[StoredMatc
 
 def read_waiting(game: Game, since: Position = BEGINNING) -> list[PlayedMatch]:
     """The matches that wait outside the game's history, of those that belong after a position."""
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         cursor.execute(
             """
             SELECT m.id, m.played_at, m.termination, p.player_id, p.team, p.place, p.owner_id
@@ -252,7 +277,7 @@ def _played_matches(rows: Iterable[tuple[Any, ...]]) -> list[PlayedMatch]:
 
 def position_before_newest(game: Game, count: int) -> Position:
     """Where the newest so many matches of a game's history begin; the beginning if it has less."""
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         cursor.execute(
             """
             SELECT played_at, id FROM ratings_match
@@ -288,7 +313,7 @@ def read_player_sets_since(game: Game, since: Position) -> set[tuple[int, ...]]:
 
 def read_ratings(game: Game, players: Collection[int] | None = None) -> dict[int, StoredRating]:
     """The game's ratings by player id: of these players, or of all."""
-    with connection.cursor() as cursor:
+    with cursor_for(FEW if players is None else len(players)) as cursor:
         cursor.execute(
             """
             SELECT player_id, elo, mu, sigma_settled, last_played_at, won, drawn, lost,
@@ -355,7 +380,7 @@ def read_recent(
         joined = "JOIN (SELECT unnest(%s::text[])::bigint[] AS players) AS wanted USING (players)"
         params = [["{" + ",".join(map(str, players)) + "}" for players in wanted]]
     recent = Recent()
-    with connection.cursor() as cursor:
+    with cursor_for(FEW if wanted is None else len(wanted)) as cursor:
         cursor.execute(
             f"""
             SELECT m.played_at, m.players FROM ratings_match m {joined}
@@ -389,7 +414,7 @@ def read_top(
 
 def read_listing_facts(players: Collection[int]) -> dict[int, tuple[bool, bool]]:
     """(is_bot, is active) of each player."""
-    with connection.cursor() as cursor:
+    with cursor_for(len(players)) as cursor:
         cursor.execute(
             "SELECT id, is_bot, status = %s FROM ratings_player WHERE id = ANY(%s)",
             [PlayerStatus.ACTIVE, list(players)],

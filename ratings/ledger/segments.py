@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from django.db import connection
 
+from ratings.ledger.cursors import cursor_for
 from ratings.ledger.rows import LONGEST_WALK
 from ratings.models import Game, System
 
@@ -51,7 +52,7 @@ def keep_segments(game_id: int, moves: Collection[Move]) -> None:
 def _great_ties(game_id: int, numbers: Iterable[Number]) -> dict[Number, tuple[int, int | None]]:
     """How many share each of these numbers that is a great tie, and its longest segment."""
     systems, shown = zip(*sorted(numbers), strict=True)
-    with connection.cursor() as cursor:
+    with cursor_for(len(systems)) as cursor:
         cursor.execute(
             """
             SELECT system, shown, tie.size, segment.longest
@@ -77,7 +78,7 @@ def _great_ties(game_id: int, numbers: Iterable[Number]) -> dict[Number, tuple[i
 
 
 def _apply(moves: Collection[Move], game_id: int) -> None:
-    with connection.cursor() as cursor:
+    with cursor_for(len(moves)) as cursor:
         cursor.execute(
             """
             UPDATE ratings_tiesegment AS segment

@@ -9,6 +9,7 @@ from typing import Any
 from django.db import connection
 
 from ratings.ledger.checks import COUNTED
+from ratings.ledger.cursors import cursor_for, prepared_cursor
 from ratings.ledger.reading import read_listing_facts
 from ratings.ledger.rows import (
     ROWS_AT_A_TIME,
@@ -276,7 +277,7 @@ def write_ratings(
             )
         )
     rows.sort()
-    with connection.cursor() as cursor:
+    with cursor_for(len(rows)) as cursor:
         for part in _parts(rows):
             cursor.execute(_UPSERT_RATINGS, [state.game_id, *_columns(part)])
         if gone:
@@ -324,7 +325,7 @@ def _count(game_id: int, moves: Iterable[Move]) -> None:
     changed = [(*key, change) for key, change in sorted(changes.items()) if change]
     if not changed:
         return
-    with connection.cursor() as cursor:
+    with cursor_for(len(changed)) as cursor:
         cursor.execute(
             """
             MERGE INTO ratings_pointscount AS old
@@ -362,13 +363,27 @@ def announce(state: GameState, *, is_rewrite: bool = False) -> None:
     state.version += 1
     state.rewrites += is_rewrite
     state.engine = state.engine or engine()
-    with connection.cursor() as cursor:
+    with prepared_cursor() as cursor:
         cursor.execute(
-            "UPDATE ratings_gamestate SET version = %s, rewrites = %s, decayed_to = %s,"
-            " engine = %s, changed_at = clock_timestamp() WHERE game_id = %s",
-            [state.version, state.rewrites, state.decayed_to, state.engine, state.game_id],
+            """
+            WITH changed AS (
+                UPDATE ratings_gamestate
+                   SET version = %s, rewrites = %s, decayed_to = %s, engine = %s,
+                       changed_at = clock_timestamp()
+                 WHERE game_id = %s RETURNING game_id
+            )
+            SELECT pg_notify(%s, %s) FROM changed
+            """,
+            [
+                state.version,
+                state.rewrites,
+                state.decayed_to,
+                state.engine,
+                state.game_id,
+                CHANNEL,
+                f"{state.game.slug} {state.version}",
+            ],
         )
-        cursor.execute("SELECT pg_notify(%s, %s)", [CHANNEL, f"{state.game.slug} {state.version}"])
 
 
 def _parts(rows: Sequence[tuple[Any, ...]]) -> Iterator[Sequence[tuple[Any, ...]]]:

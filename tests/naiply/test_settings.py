@@ -106,7 +106,13 @@ def test_admin_is_served_in_each_language(client, db, path):
 
 
 def test_only_shipped_languages_are_offered():
-    assert settings.LANGUAGES == [("en", "English"), ("es", "Español")]
+    assert settings.LANGUAGES == [
+        ("en", "English"),
+        ("es", "Español"),
+        ("ca", "Català"),
+        ("gl", "Galego"),
+        ("eu", "Euskara"),
+    ]
     assert reverse("admin:index") == "/admin/"
 
 

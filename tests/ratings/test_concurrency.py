@@ -328,10 +328,16 @@ def test_batch_that_runs_into_another_writer_twice_is_tried_a_third_time():
                 [external_id],
             )
 
+    def look_for_deadlocks_after(seconds):
+        """Who looks first is the victim; each looks once, so long after it began to wait."""
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT set_config('deadlock_timeout', %s, false)", [f"{seconds}s"])
+
     def be_in_the_way():
         observer = connection.copy()  # inside its transaction it would see one moment only
         try:
             with transaction.atomic():
+                look_for_deadlocks_after(60)
                 insert("m-2")
                 started.set()
                 wait_for_somebody_who_waits(observer)
@@ -342,6 +348,7 @@ def test_batch_that_runs_into_another_writer_twice_is_tried_a_third_time():
 
     def send():
         started.wait(timeout=SECONDS)
+        look_for_deadlocks_after(3)  # by then there is one, on however slow a machine
         return report(
             source, duel("ana", "pepa", external_id="m-1"), duel("ana", "pepa", external_id="m-2")
         )()
