@@ -17,6 +17,7 @@ from ratings.models import (
     DigestKey,
     FormerHandle,
     Game,
+    Job,
     GameState,
     Match,
     Participation,
@@ -117,6 +118,10 @@ def at_once(change):
     """Makes the change, and the checks that would wait for the end of the transaction."""
     change()
     connection.check_constraints()
+
+
+def make_job(**fields):
+    return Job.objects.create(**{"kind": "import", "what": "season.csv"} | fields)
 
 
 REFUSED = {
@@ -242,6 +247,15 @@ REFUSED = {
     "correction_kind_known": [lambda: update(all_of(Correction), kind="delete")],
     "correction_reason_known": [lambda: update(all_of(Correction), reason="because")],
     "corrected_once_at_a_time": [lambda: copy(all_of(CorrectedMatch))],
+    # Jobs
+    "job_kind_known": [lambda: make_job(kind="lunch")],
+    "job_state_known": [lambda: make_job(state="tired")],
+    "job_within_total": [lambda: make_job(done=2, total=1)],
+    "job_finished_or_not": [
+        lambda: make_job(state="done"),
+        lambda: make_job(state="failed"),
+        lambda: make_job(state="running", finished_at=NOW),
+    ],
     # Games
     "game_player_counts": [
         lambda: update(Game.objects.filter(slug="brisca"), min_players=1),
