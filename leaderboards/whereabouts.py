@@ -60,6 +60,14 @@ MODULES = {
     "ratings/standings.py": "board",
 }
 
+FOR_STAFF = (
+    "ratings/admin/",
+    "ratings/apps.py",
+    "ratings/models/",
+    "ratings/queued_changes.py",
+    "templates/admin/",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Whereabouts:
@@ -84,7 +92,7 @@ class Whereabouts:
 
 
 def is_for_staff(file: str) -> bool:
-    return file.startswith(("ratings/admin/", "ratings/models/", "templates/admin/"))
+    return file.startswith(FOR_STAFF)
 
 
 def read_whereabouts(shell: Shell) -> Whereabouts:
