@@ -138,10 +138,15 @@ def browser_type_launch_args(browser_type_launch_args):
 
 @pytest.fixture
 def assert_accessible():
-    """A function that fails with what axe has to say against a page."""
+    """A function that fails with what axe has to say against a page, by one rule or by most."""
 
-    def check(page):
-        result = Axe().run(page)
+    def check(page, *, only=None, without=()):
+        # The rule on the size of targets is of WCAG 2.2, and off unless asked for.
+        rules = {"target-size": {"enabled": True}} | {rule: {"enabled": False} for rule in without}
+        options = {"resultTypes": ["violations"], "rules": rules}
+        if only:
+            options = {"resultTypes": ["violations"], "runOnly": [only]}
+        result = Axe().run(page, options=options)
         assert result.violations_count == 0, result.generate_report()
 
     return check

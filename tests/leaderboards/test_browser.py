@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from playwright.sync_api import expect
 
-from ratings.models import GameState, Player, Source
+from ratings.models import GameState
 from ratings.players import create_bot
 from tests.ratings.builders import (
     NOW,
@@ -281,43 +281,6 @@ def test_language_switch_follows_the_filters(board, site):
 
 
 # The look
-
-PAGES = [
-    "/", BOARD, f"{BOARD}?system=openskill&around=k-29", "/leaderboards/siete-y-media/",
-    "/players/j-00/", "/players/bot-rayo/brisca/", "/how-it-works/", "/match", "/friendly",
-    "/nothing-here/",
-]  # fmt: skip
-
-
-def address(site, path):
-    match_ids = Source.objects.get().matches.order_by("played_at")
-    if path == "/match":
-        return site + match_ids.filter(game__slug="cinquillo").last().get_absolute_url()
-    if path == "/friendly":
-        return site + match_ids.get(termination="friendly").get_absolute_url()
-    return site + path
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_pages_are_accessible(page, site, card_room, assert_accessible, complaints, scheme):
-    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-    Source.objects.update(is_demo=True)
-    for path in PAGES:
-        page.goto(address(site, path))
-        assert_accessible(page)
-    # The browser reports the missing page itself.
-    complaints[:] = [text for text in complaints if "404" not in text]
-
-
-def test_narrow_pages_do_not_scroll_sideways(page, site, card_room, complaints):
-    page.set_viewport_size({"width": 320, "height": 640})
-    Source.objects.update(is_demo=True)
-    Player.objects.filter(handle="j-00").update(name="W" * 64)
-    for prefix in ("", "/es"):
-        for path in PAGES:
-            page.goto(address(site, path).replace(site, site + prefix))
-            assert page.evaluate("document.documentElement.scrollWidth") <= 320, path
-    complaints[:] = [text for text in complaints if "404" not in text]
 
 
 def test_board_is_still_a_table_where_it_looks_like_cards(page, site, card_room):

@@ -63,20 +63,18 @@ def open_details(page):
         summary.click()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("system", ["light", "dark"])
-def test_boards_are_accessible_in_both_themes(
-    page, site, card_room, assert_accessible, theme, system
+@pytest.mark.parametrize(("system", "theme"), [("light", "dark"), ("dark", "light")])
+def test_theme_that_is_not_the_systems_has_contrast(
+    page, site, card_room, assert_accessible, system, theme
 ):
-    page.emulate_media(color_scheme=system, reduced_motion="reduce")
+    page.emulate_media(color_scheme=system)
     page.goto(site + BOARD)
-    page.get_by_role("button", name=theme.capitalize()).click()
-    expect(page.locator("html")).to_have_attribute("data-theme", theme)
 
-    for place in PLACES:
-        page.goto(site + BOARD + place)
-        open_details(page)
-        assert_accessible(page)
+    page.get_by_role("button", name=theme.capitalize()).click()
+
+    expect(page.locator("html")).to_have_attribute("data-theme", theme)
+    open_details(page)
+    assert_accessible(page, only="color-contrast")
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -153,7 +151,7 @@ def test_what_is_typed_and_opened_outlives_the_news(page, site, card_room):
     page.clock.install()
     page.goto(site + BOARD)
     page.get_by_label("Find a player").fill("nun")
-    page.locator("details > summary").click()
+    page.locator(".data > summary").click()
     record(duel("j-00", "k-00", at=datetime.now(UTC)), source=card_room, at=datetime.now(UTC))
 
     with page.expect_response(lambda response: "v=" in response.url) as answer:
@@ -162,7 +160,7 @@ def test_what_is_typed_and_opened_outlives_the_news(page, site, card_room):
     assert answer.value.status == 200
     expect(page.locator("#board")).not_to_have_class(re.compile("htmx-"))
     expect(page.get_by_label("Find a player")).to_have_value("nun")
-    expect(page.locator("details")).to_have_attribute("open", "")
+    expect(page.locator(".data")).to_have_attribute("open", "")
 
 
 def test_everything_works_without_javascript(browser, site, card_room):

@@ -82,25 +82,6 @@ def complaints(page, site):
     return found
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_pages_are_accessible_and_narrow_without_complaints(
-    page, site, card_room, complaints, assert_accessible, scheme
-):
-    page.emulate_media(color_scheme=scheme)
-
-    for path in card_room:
-        page.set_viewport_size({"width": 1280, "height": 900})
-        page.goto(site + path)
-        for summary in page.locator("main summary").all():
-            if summary.evaluate("it => !it.parentElement.open"):
-                summary.click()
-        assert_accessible(page)
-        page.set_viewport_size({"width": 320, "height": 700})
-        width = page.evaluate("document.documentElement.scrollWidth")
-        assert width <= 320, (path, width)
-    assert complaints == []
-
-
 def test_values_of_the_chart_are_reached_with_one_stop_each_for_list_and_table(
     page, site, card_room
 ):

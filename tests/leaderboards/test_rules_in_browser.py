@@ -13,17 +13,6 @@ from tests.ratings.test_bots import rated_bot
 
 pytestmark = pytest.mark.browser
 
-PAGES = [
-    "/how-it-works/",
-    "/faq/",
-    "/calculators/",
-    "/calculators/?elo-one_rating=abc&elo-two_player=nadie&openskill-one_sigma=9",
-    "/bots/",
-    "/verify/",
-    "/embed/brisca/",
-    "/embed/mus/",
-]
-
 
 @pytest.fixture
 def bots(transactional_db):
@@ -47,26 +36,6 @@ def complaints(page):
     )
     page.on("pageerror", lambda error: found.append(str(error)))
     return found
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_pages_are_accessible_narrow_and_without_complaints(
-    page, site, bots, complaints, assert_accessible, scheme
-):
-    hosts = set()
-    page.on("request", lambda request: hosts.add("/".join(request.url.split("/")[:3])))
-    page.emulate_media(color_scheme=scheme)
-    page.set_viewport_size({"width": 320, "height": 700})
-
-    for url in PAGES:
-        response = page.goto(site + url)
-
-        # A page that is not found is one on purpose, and the console says so.
-        assert response.status == (404 if "/mus/" in url else 200)
-        assert_accessible(page)
-        assert page.evaluate("document.documentElement.scrollWidth") == 320, url
-    assert [text for text in complaints if "404" not in text] == []
-    assert hosts == {site}
 
 
 def test_calculator_answers_in_place_and_back_goes_back(page, site, bots, complaints):
