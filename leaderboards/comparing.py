@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby
+from math import inf
 from operator import itemgetter
 from urllib.parse import urlencode
 
@@ -163,12 +164,13 @@ def find_more(answer: Answer) -> list[Player]:
 
 
 def compare(game: Game, players: Sequence[Player]) -> Comparison:
-    """The players side by side. Three queries, however many they are."""
+    """The players side by side, the best by Elo first. Three queries, however many they are."""
     ratings = {
         rating.player_id: rating for rating in Rating.objects.filter(game=game, player__in=players)
     }
     standings = standings_of([rating for rating in ratings.values() if rating.is_listed])
     contestants = [_contestant(player, ratings.get(player.pk), standings) for player in players]
+    contestants.sort(key=_elo, reverse=True)
     records = _read_records(game, [player.pk for player in players]) if len(players) > 1 else {}
     two = contestants if len(contestants) == FEWEST else ()
     is_pair = len(two) == FEWEST and all(one.rating for one in two)
@@ -197,6 +199,11 @@ def _contestant(
         standings.get((rating.pk, System.ELO)),
         standings.get((rating.pk, System.OPENSKILL)),
     )
+
+
+def _elo(contestant: Contestant) -> float:
+    """By what a league is in order: whoever has no rating is last, the others as they were."""
+    return contestant.rating.elo if contestant.rating else -inf
 
 
 def _cell(row: Contestant, column: Contestant, records: dict[tuple[int, int], list[int]]) -> Cell:

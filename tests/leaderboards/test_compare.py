@@ -104,7 +104,22 @@ def test_everyone_for_himself_counts_by_places(client, source):
     page = parse(client.get("/compare/cinquillo/", {"p": ["ana", "eva", "leo"]}))
 
     rows = table(page, "Record and expected score").rows()
-    assert [cell.split()[0] for cell in rows[0][2:]] == ["0–0–1", "0–1–0"]
+    assert [row[0] for row in rows] == ["eva", "ana", "leo"]
+    assert [cell.split()[0] for cell in rows[0][2:]] == ["1–0–0", "1–0–0"]
+    assert [cell.split()[0] for cell in (rows[1][1], rows[1][3])] == ["0–0–1", "0–1–0"]
+
+
+def test_league_is_in_the_order_of_elo_and_whoever_has_none_is_last(client, brisca, source):
+    record(duel("ana", "pepe"), source=source)
+    record(duel("quin", "eva", game="tute"), source=source)
+    open_game("tute")
+
+    page = compare(client, "quin", "pepe", "eva", "ana")
+
+    for caption in ("Where each one stands", "Record and expected score"):
+        assert [row[0].split()[0] for row in table(page, caption).rows()] == [
+            "ana", "pepe", "quin", "eva",
+        ]  # fmt: skip
 
 
 def test_matches_of_other_games_do_not_count(client, rivals, source):
