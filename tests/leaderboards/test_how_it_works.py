@@ -116,7 +116,7 @@ def test_games_are_those_of_the_database(client, db):
     games = tables(parse(client.get(URL)))["What each game allows"]
 
     assert games[0] == [
-        "Brisca", "2–6", "everyone for himself, teams of 2 – 2", "card points", "never",
+        "Brisca", "2–6", "everyone for himself or teams of 2 – 2", "card points", "never",
     ]  # fmt: skip
     assert games[1][4] == "1 day"
     assert games[3][2] == "everyone for himself, one against the rest"

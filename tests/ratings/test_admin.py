@@ -423,6 +423,7 @@ def test_game_saved_as_it_was_changes_no_version(admin_client, brisca):
     fields = {
         "name": "Brisca", "position": "1", "min_players": "2", "max_players": "4",
         "shapes": "solo,2v2", "places_by": "card-points", "play_url": "", "idle_days": "",
+        "description": brisca.description,
     }  # fmt: skip
 
     answer = admin_client.post(url(Game, "change", brisca.pk), fields)
