@@ -218,7 +218,7 @@ def test_chances_are_those_of_openskill_and_sum_to_one(client, db):
     page = ask(client, "openskill", one_mu="30", one_sigma="3", two_mu="25", two_sigma="3")
     first, second = openskill.chances([[(30, 3)], [(25, 3)]])
 
-    assert f"{first * 100:.0f} % against {second * 100:.0f} %" in result(page, "openskill").text
+    assert f"{first * 100:.0f}% against {second * 100:.0f}%" in result(page, "openskill").text
 
 
 # Both

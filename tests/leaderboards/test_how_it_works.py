@@ -119,7 +119,7 @@ def test_games_are_those_of_the_database(client, db):
         "Brisca", "2–6", "everyone for himself or teams of 2 – 2", "card points", "never",
     ]  # fmt: skip
     assert games[1][4] == "1 day"
-    assert games[3][2] == "everyone for himself, one against the rest"
+    assert games[3][2] == "everyone for himself or one against the rest"
     assert [row[4] for row in games[2:]] == ["180 days"] * 3
 
 
