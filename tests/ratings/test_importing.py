@@ -942,16 +942,16 @@ def meanwhile(monkeypatch):
 @pytest.mark.django_db(transaction=True)
 def test_reports_are_recorded_while_a_file_is_imported_and_count_too(meanwhile):
     """One after all of the file, one amid the file's matches and after all that was stored."""
-    brisca, source, other = open_game("brisca"), make_source(), make_source("mesa-2")
-    record(duel("p1", "p2", PLAYED_AT - timedelta(days=2)), source=other)
+    brisca, source = open_game("brisca"), make_source()
+    record(duel("p1", "p2", PLAYED_AT - timedelta(days=2)), source=source)
     lines = in_any_order(60)
     amid = datetime(2026, 7, 6, 0, 30, 30, tzinfo=UTC)
     answered = []
     jobs = meanwhile(
         lambda: answered.extend(
             record_matches(
-                [duel("p1", "nueva", amid), duel("p2", "p4", amid + timedelta(days=1))],
-                source=other,
+                [duel("p1", "nueva", amid), duel("p2", "p1", amid + timedelta(days=1))],
+                source=source,
                 may_wait=True,
             )
         )
