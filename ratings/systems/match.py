@@ -12,14 +12,23 @@ type Skill = tuple[float, float, float]
 START: Skill = (elo.PARAMETERS.start, openskill.PARAMETERS.mu, openskill.PARAMETERS.sigma)
 
 
+ALONE = (0,)
+"""The order of the one member of a team."""
+
+
 def rate_match(teams: Sequence[Sequence[Skill]], places: Sequence[int]) -> list[list[Skill]]:
     """Every member's skill after the match, in the shape of `teams`.
 
     Floating-point sums depend on their order. So members are taken by (elo, mu, sigma) and teams
     by place and then by their members' values: never by listing order or by ids.
     """
-    members = [sorted(range(len(team)), key=team.__getitem__) for team in teams]
-    in_team_order = [[team[m] for m in order] for team, order in zip(teams, members, strict=True)]
+    members = [
+        sorted(range(len(team)), key=team.__getitem__) if len(team) > 1 else ALONE for team in teams
+    ]
+    in_team_order = [
+        [*team] if order is ALONE else [team[m] for m in order]
+        for team, order in zip(teams, members)  # noqa: B905 - as long as each other; a tenth faster
+    ]
     order = sorted(range(len(teams)), key=lambda i: (places[i], in_team_order[i]))
     ordered = [in_team_order[i] for i in order]
     ordered_places = [places[i] for i in order]
@@ -28,7 +37,8 @@ def rate_match(teams: Sequence[Sequence[Skill]], places: Sequence[int]) -> list[
     beliefs = openskill.rate([[skill[1:] for skill in team] for team in ordered], ordered_places)
 
     rated: list[list[Skill]] = [[START] * len(team) for team in teams]
-    for i, team_elos, team_beliefs in zip(order, elos, beliefs, strict=True):
-        for m, new_elo, (mu, sigma) in zip(members[i], team_elos, team_beliefs, strict=True):
-            rated[i][m] = (new_elo, mu, sigma)
+    for i, team_elos, team_beliefs in zip(order, elos, beliefs):  # noqa: B905
+        team = rated[i]
+        for m, new_elo, (mu, sigma) in zip(members[i], team_elos, team_beliefs):  # noqa: B905
+            team[m] = (new_elo, mu, sigma)
     return rated

@@ -137,23 +137,27 @@ class Replay:
             teams.setdefault(entry.team, []).append(entry)
         places = [team[0].place for team in teams.values()]
         played_at = match.played_at
+        known = self.standings
         for player in players:
-            if player not in self.standings:
-                self.standings[player] = Standing()
-        standings = [[self.standings[entry.player] for entry in team] for team in teams.values()]
-        before = [[standing.skill_at(played_at) for standing in team] for team in standings]
+            if player not in known:
+                known[player] = Standing()
+        before = [
+            [known[entry.player].skill_at(played_at) for entry in team] for team in teams.values()
+        ]
         after = rate_match(before, places)
 
         changes: dict[int, Change] = {}
-        for entries, team, old, new in zip(teams.values(), standings, before, after, strict=True):
-            for entry, standing, old_skill, new_skill in zip(entries, team, old, new, strict=True):
+        for team, old, new in zip(teams.values(), before, after):  # noqa: B905 - as rate_match says
+            for entry, old_skill, new_skill in zip(team, old, new):  # noqa: B905
+                player = entry.player
+                standing = known[player]
                 standing.elo, standing.mu, standing.sigma = new_skill
                 if standing.last_played_at is None or standing.elo > standing.peak_elo:
                     standing.peak_elo = standing.elo
                     standing.peak_at = played_at
                 standing.last_played_at = played_at
-                changes[entry.player] = Change(entry.player, old_skill, new_skill)
-        count_result(self.standings, match.entries)
+                changes[player] = Change(player, old_skill, new_skill)
+        count_result(known, match.entries)
         self.recent.add(played_at, players)
         return Outcome(match, "", [changes[entry.player] for entry in match.entries])
 
