@@ -273,6 +273,19 @@ def test_our_own_catalog_has_the_entries_of_the_source_and_no_fault(language):
 
 
 @pytest.mark.parametrize("language", TRANSLATIONS)
+def test_our_own_catalog_is_as_make_messages_writes_it(tmp_path, language):
+    """Down to the files it names, or the next to run it would change what he did not touch."""
+    ours = catalog_path(language, LOCALE_FOLDER)
+    copy = catalog_path(language, tmp_path)
+    copy.parent.mkdir(parents=True)
+    copy.write_bytes(ours.read_bytes())
+
+    update_catalog(language, source_messages(), tmp_path)
+
+    assert copy.read_bytes() == ours.read_bytes()
+
+
+@pytest.mark.parametrize("language", TRANSLATIONS)
 def test_our_own_catalog_is_complete(language):
     assert check_catalog(language, source_messages()).lacks == []
 
