@@ -58,6 +58,7 @@ def test_start_serves_the_database_and_stop_ends_it(checkout):
     assert value_of("server_version").startswith("18.")
     assert value_of("server_encoding") == "UTF8"
     assert value_of("max_connections") == "100"
+    assert value_of("shared_buffers") == "256MB"
     assert value_of("listen_addresses") == ""
     embedded.stop("test")
     assert not is_running()
