@@ -24,16 +24,7 @@ class ChangedFact:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What a player did in a match, and in whose company, by id."""
-
-    place: int
-    points: Decimal | None
-    partners: frozenset[int]
-
-
-@dataclass(frozen=True, slots=True)
-class ShownPart:
-    """A part with handles in place of the ids."""
+    """What a player did in a match, and in whose company."""
 
     place: int
     points: Decimal | None
@@ -45,8 +36,8 @@ class ChangedPart:
     """A player whose part changes; None where he has none, before or after."""
 
     handle: str
-    before: ShownPart | None
-    after: ShownPart | None
+    before: Part | None
+    after: Part | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,33 +80,24 @@ def _facts(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[ChangedF
 def _parts(
     before: Mapping[str, Any], after: Mapping[str, Any], handles: Mapping[int, str]
 ) -> list[ChangedPart]:
-    was, becomes = _parts_of(before), _parts_of(after)
+    was, becomes = _parts_of(before, handles), _parts_of(after, handles)
     return [
-        ChangedPart(
-            handles[player],
-            _shown(was.get(player), handles),
-            _shown(becomes.get(player), handles),
-        )
+        ChangedPart(handles[player], was.get(player), becomes.get(player))
         for player in {**was, **becomes}
         if was.get(player) != becomes.get(player)
     ]
 
 
-def _parts_of(match: Mapping[str, Any]) -> dict[int, Part]:
+def _parts_of(match: Mapping[str, Any], handles: Mapping[int, str]) -> dict[int, Part]:
     return {
         player: Part(
-            place, None if points is None else Decimal(points), frozenset(players) - {player}
+            place,
+            None if points is None else Decimal(points),
+            sorted(handles[other] for other in players if other != player),
         )
         for place, points, players in match["teams"]
         for player in players
     }
-
-
-def _shown(part: Part | None, handles: Mapping[int, str]) -> ShownPart | None:
-    if part is None:
-        return None
-    partners = sorted(handles[player] for player in part.partners)
-    return ShownPart(part.place, part.points, partners)
 
 
 def _moment(text: str) -> str:

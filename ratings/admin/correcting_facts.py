@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django import forms
@@ -38,60 +39,99 @@ def correct(model_admin: admin.ModelAdmin, request: HttpRequest, match: Match) -
     The facts travel through the page of confirmation as they were written, and are read again.
     """
     full = ledger.read_matches(match.game, [match.pk])[match.pk]
-    if request.method != "POST":
-        return facts_page(model_admin, request, match, fact_forms(match.game, full))
-    filled = fact_forms(match.game, full, request.POST)
-    if not filled.are_valid() or "_edit" in request.POST:
-        return facts_page(model_admin, request, match, filled)
+    filled = fact_forms(match.game, full, request.POST if request.method == "POST" else None)
+    page = Page(model_admin, request, match, filled)
+    if request.method != "POST" or not filled.are_valid() or "_edit" in request.POST:
+        return page.of_facts()
     proposal = history.correct(match.pk, filled.right(full))
     try:
-        if "_confirm" in request.POST:
-            return confirm(model_admin, request, match, filled, proposal)
-        previews = history.preview(proposal)
+        return (confirm if "_confirm" in request.POST else preview)(page, proposal)
     except ReportError as error:
         filled.facts.add_error(None, list(error.problems))
-        return facts_page(model_admin, request, match, filled)
+        return page.of_facts()
+
+
+@dataclass(frozen=True)
+class Page:
+    """The two pages on the way to a correction, and what is on both of them."""
+
+    model_admin: admin.ModelAdmin
+    request: HttpRequest
+    match: Match
+    filled: FactForms
+
+    def of_facts(self) -> HttpResponse:
+        return self._answer("facts", suggestions=suggested_players(self.match))
+
+    def of_preview(
+        self,
+        proposal: Proposal,
+        form: SeenForm,
+        previews: Sequence[Preview],
+        *,
+        has_moved: bool = False,
+    ) -> HttpResponse:
+        return self._answer(
+            "facts_seen",
+            form=form,
+            changes=changes_of(self.match, proposal),
+            games=[shown(preview) for preview in previews],
+            has_moved=has_moved,
+        )
+
+    def say_nothing_changes(self) -> None:
+        self.model_admin.message_user(
+            self.request, _("The match says so already: nothing to change."), messages.WARNING
+        )
+
+    def _answer(self, template: str, **context: Any) -> HttpResponse:
+        return TemplateResponse(
+            self.request,
+            f"admin/ratings/match/{template}.html",
+            {
+                **self.model_admin.admin_site.each_context(self.request),
+                "title": _("Correct this match"),
+                "subtitle": f"{self.match.game.display_name}, {self.match.external_id}",
+                "opts": Match._meta,
+                "match": self.match,
+                "facts": self.filled.facts,
+                "players": self.filled.players,
+                **context,
+            },
+        )
+
+
+def preview(page: Page, proposal: Proposal) -> HttpResponse:
+    """What the proposal would change, to be confirmed."""
+    previews = history.preview(proposal)
     if not changes_anything(previews):
-        model_admin.message_user(request, said_already(), messages.WARNING)
-        return facts_page(model_admin, request, match, filled)
-    form = SeenForm(initial=_seen(proposal, previews))
-    return seen_page(model_admin, request, match, filled, proposal, form, previews)
+        page.say_nothing_changes()
+        return page.of_facts()
+    return page.of_preview(proposal, SeenForm(initial=_seen(proposal, previews)), previews)
 
 
-def confirm(
-    model_admin: admin.ModelAdmin,
-    request: HttpRequest,
-    match: Match,
-    filled: FactForms,
-    proposal: Proposal,
-) -> HttpResponse:
-    """Carries out what was confirmed; the page again where it lacks a reason, or is not what was
-    shown. ReportError where it is against the rules."""
-    to_match = HttpResponseRedirect(reverse("admin:ratings_match_change", args=[match.pk]))
-    form = SeenForm(request.POST)
+def confirm(page: Page, proposal: Proposal) -> HttpResponse:
+    """Carries out what was confirmed; the preview again where that lacks a reason, or moved on."""
+    to_match = HttpResponseRedirect(reverse("admin:ratings_match_change", args=[page.match.pk]))
+    form = SeenForm(page.request.POST)
     is_valid = form.is_valid()
-    has_moved = not constant_time_compare(form.cleaned_data.get("seal"), _seal(proposal))
+    asked = form.cleaned_data
+    has_moved = not constant_time_compare(asked.get("seal", ""), _seal(proposal))
     try:
         if is_valid and not has_moved:
-            return carry_out(model_admin, request, proposal, form.cleaned_data, to_match)
+            return carry_out(page.model_admin, page.request, proposal, asked, to_match)
         previews = history.preview(proposal)
     except HistoryMoved as moved:
         previews, has_moved = moved.previews, True
     if not changes_anything(previews):
-        model_admin.message_user(request, said_already(), messages.WARNING)
+        page.say_nothing_changes()
         return to_match
-    form = SeenForm({**request.POST.dict(), **_seen(proposal, previews)})
-    return seen_page(
-        model_admin, request, match, filled, proposal, form, previews, has_moved=has_moved
-    )
+    form = SeenForm({**page.request.POST.dict(), **_seen(proposal, previews)})
+    return page.of_preview(proposal, form, previews, has_moved=has_moved)
 
 
 def changes_anything(previews: Sequence[Preview]) -> bool:
     return any(preview.matches for preview in previews)
-
-
-def said_already() -> str:
-    return _("The match says so already: nothing to change.")
 
 
 def _seen(proposal: Proposal, previews: Sequence[Preview]) -> dict[str, str]:
@@ -103,57 +143,6 @@ def _seal(proposal: Proposal) -> str:
     """A browser that fills in old facts, or a hand that changes them, does not know theirs."""
     facts = f"{sorted(proposal.match_ids)} {proposal.correct!r}"
     return salted_hmac("ratings.admin.correcting_facts", facts, algorithm="sha256").hexdigest()
-
-
-def facts_page(
-    model_admin: admin.ModelAdmin, request: HttpRequest, match: Match, filled: FactForms
-) -> TemplateResponse:
-    return TemplateResponse(
-        request,
-        "admin/ratings/match/facts.html",
-        {
-            **_context(model_admin, request, match, filled),
-            "suggestions": suggested_players(match),
-        },
-    )
-
-
-def seen_page(
-    model_admin: admin.ModelAdmin,
-    request: HttpRequest,
-    match: Match,
-    filled: FactForms,
-    proposal: Proposal,
-    form: SeenForm,
-    previews: Sequence[Preview],
-    *,
-    has_moved: bool = False,
-) -> TemplateResponse:
-    return TemplateResponse(
-        request,
-        "admin/ratings/match/facts_seen.html",
-        {
-            **_context(model_admin, request, match, filled),
-            "form": form,
-            "changes": changes_of(match, proposal),
-            "games": [shown(preview) for preview in previews],
-            "has_moved": has_moved,
-        },
-    )
-
-
-def _context(
-    model_admin: admin.ModelAdmin, request: HttpRequest, match: Match, filled: FactForms
-) -> dict[str, Any]:
-    return {
-        **model_admin.admin_site.each_context(request),
-        "title": _("Correct this match"),
-        "subtitle": f"{match.game.display_name}, {match.external_id}",
-        "opts": Match._meta,
-        "match": match,
-        "facts": filled.facts,
-        "players": filled.players,
-    }
 
 
 def changes_of(match: Match, proposal: Proposal) -> Changes:

@@ -240,7 +240,6 @@ def fact_forms(game: Game, full: FullMatch, data: Mapping[str, Any] | None = Non
         extra=most - len(rows),
         max_num=most,
         absolute_max=most,
-        validate_max=True,
         can_delete=True,
         can_delete_extra=False,
     )

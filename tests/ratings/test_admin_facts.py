@@ -120,8 +120,8 @@ def row(index, **fields):
 def errors_of(page):
     """What is wrong, by field; rows by number."""
     found = {name: list(errors) for name, errors in page.context["facts"].errors.items()}
-    for index, errors in enumerate(page.context["players"].errors):
-        found |= {f"{index}-{name}": list(problems) for name, problems in errors.items()}
+    for index, form in enumerate(page.context["players"].forms):
+        found |= {f"{index}-{name}": list(problems) for name, problems in form.errors.items()}
     if problems := page.context["players"].non_form_errors():
         found["players"] = list(problems)
     return found
@@ -494,6 +494,21 @@ def test_correction_that_moves_a_match_far_back_is_left_to_a_worker(
     assert history.verify(brisca).is_clean
 
 
+def test_match_of_one_who_was_anonymised_is_corrected_and_he_stays_in_it(admin_client, brisca):
+    player = Player.objects.get(handle="pepa_4")
+    anonymise_player(player=player)
+    player.refresh_from_db()
+
+    answer = confirm(admin_client, fill(admin_client, row(0, place="2") | row(1, place="1")))
+
+    assert answer.status_code == 302
+    assert facts("m1")[2] == {
+        "ana": (1, 2, Decimal(71)),
+        player.handle: (2, 1, Decimal(49)),
+    }
+    assert history.verify(brisca).is_clean
+
+
 # How things may be written
 
 
@@ -630,12 +645,13 @@ def test_what_cannot_be_is_refused_where_it_stands(admin_client, brisca, changes
 
 
 def test_row_to_be_removed_need_not_be_right(admin_client, brisca):
-    page = fill(
-        admin_client,
-        row(0, DELETE="on", handle="nobody-9", place="x", points="x")
-        | row(2, handle="rita", team="1", place="1"),
-    )
+    changes = row(0, DELETE="on", handle="nobody-9", place="x", points="x")
+    changes |= row(2, handle="rita", team="1", place="1")
 
+    refused = fill(admin_client, changes | {"played_at": ""})
+    page = fill(admin_client, changes)
+
+    assert list(errors_of(refused)) == ["played_at"]
     assert confirm(admin_client, page).status_code == 302
     assert facts("m1")[2].keys() == {"pepa_4", "rita"}
 
@@ -767,8 +783,10 @@ def test_facts_that_were_tampered_with_are_shown_before_they_are_done(admin_clie
 
 
 def test_seal_of_one_match_is_not_that_of_another(admin_client, brisca):
+    changes = {"played_at": "2026-07-06 00:10", "termination": "friendly"}
+
     seen = {
-        external_id: fields_of(fill(admin_client, {"termination": "friendly"}, external_id))
+        external_id: fields_of(fill(admin_client, changes, external_id))
         for external_id in ("m0", "m3")
     }
 
