@@ -877,10 +877,10 @@ def test_pages_cost_the_same_for_two_players_and_for_ten(
 
     queries = {}
     for external_id in ("two", "ten"):
-        with django_assert_max_num_queries(15) as facts_page:
+        with django_assert_max_num_queries(12) as facts_page:
             filled = admin_client.get(address(external_id))
         fields = fields_of(filled) | row(0, place="2") | row(1, place="1") | {"_preview": "x"}
-        with django_assert_max_num_queries(50) as seen_page:
+        with django_assert_max_num_queries(30) as seen_page:
             seen = admin_client.post(address(external_id), fields)
         assert "_confirm" in seen.text
         queries[external_id] = (len(facts_page), len(seen_page))
