@@ -330,6 +330,6 @@ def test_everything_on_a_board_is_reached_by_keyboard(page, site, card_room):
         assert len(reached) < 20
 
     assert reached == [
-        "Compare players", "Pause live updates", "", "Find", "", "Go", "Elo", "OpenSkill", "Everyone", "People",
-        "Bots", "How it works", "bot-rayo",
+        "Compare players", "Pause live updates", "", "Find", "", "Go", "Elo", "OpenSkill",
+        "Everyone", "People", "Bots", "How it works", "bot-rayo",
     ]  # fmt: skip
