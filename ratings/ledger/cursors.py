@@ -8,20 +8,23 @@ from typing import Any
 
 import psycopg
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
 
 FEW = 100
 
 
 @contextmanager
-def prepared_cursor() -> Iterator[psycopg.Cursor[tuple[Any, ...]]]:
+def prepared_cursor() -> Iterator[CursorWrapper]:
     """A cursor whose statements PostgreSQL parses and plans once a connection, not every time.
 
     That takes a third of its time of a single report. So their texts must not vary, and
     parameters whose type does not follow from the statement need a cast.
     """
     connection.ensure_connection()
-    with connection.wrap_database_errors, psycopg.Cursor(connection.connection) as cursor:
-        yield cursor
+    with psycopg.Cursor(connection.connection) as cursor:
+        # So that Django's log of queries and what counts them see these as well.
+        wrap = connection.make_debug_cursor if connection.queries_logged else connection.make_cursor
+        yield wrap(cursor)
 
 
 def cursor_for(rows: int) -> AbstractContextManager[Any]:
