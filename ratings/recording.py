@@ -399,14 +399,16 @@ class Intake(_Recorder):
 
         Overtaken where the same source's reports, or its new players, were stored meanwhile.
         """
+        staged, first = self.staged, self._create_players
         try:
-            history.write_staged(
-                self.staged,
-                self.staged.new.keys(),
-                lambda state: history.Rewrite(staged=self.staged.new[state.game.slug]),
-                first=self._create_players,
-                on_match=on_match,
-            )
+            if not history.append_staged(staged, first=first, on_match=on_match):
+                history.write_staged(
+                    staged,
+                    staged.new.keys(),
+                    lambda state: history.Rewrite(staged=staged.new[state.game.slug]),
+                    first=first,
+                    on_match=on_match,
+                )
         except (IntegrityError, OperationalError) as error:
             if not _is_worth_another_try(error):
                 raise

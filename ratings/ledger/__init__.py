@@ -8,7 +8,6 @@ from ratings.ledger.checks import read_contradictions, read_wrong_counts, read_w
 from ratings.ledger.reading import (
     FullMatch,
     count_history,
-    first_position_after,
     lock_games,
     newest_position,
     next_match_ids,
@@ -42,7 +41,7 @@ from ratings.ledger.rows import (
     listed_since,
     status_of,
 )
-from ratings.ledger.staging import Staged, StagedMatches, stage
+from ratings.ledger.staging import Staged, StagedMatches, first_appended, stage
 from ratings.ledger.writing import (
     CHANNEL,
     announce,
@@ -71,7 +70,7 @@ __all__ = [
     "count_history",
     "edit_matches",
     "fact_of",
-    "first_position_after",
+    "first_appended",
     "insert_matches",
     "is_recent",
     "listed_since",

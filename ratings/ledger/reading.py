@@ -127,33 +127,19 @@ def newest_position(game: Game) -> Position | None:
     return Position(*row) if row else None
 
 
-def first_position_after(game: Game, position: Position | None) -> Position | None:
-    """Where the first match of the game's history stands after a position, or its first of all."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            SELECT played_at, id FROM ratings_match
-             WHERE game_id = %s AND status <> 'waiting' AND (played_at, id) > (%s, %s)
-             ORDER BY played_at, id LIMIT 1
-            """,
-            [game.pk, *(position or BEGINNING)],
-        )
-        row = cursor.fetchone()
-    return Position(*row) if row else None
-
-
 def next_match_ids(count: int) -> list[int]:
     """Ids for new matches, ascending: among equal times, history goes by id."""
     with prepared_cursor() as cursor:
         cursor.execute(
             """
-            SELECT nextval(sequence)
+            SELECT array_agg(nextval(sequence))
               FROM generate_series(1, %s),
                    (SELECT pg_get_serial_sequence('ratings_match', 'id')::regclass) AS of (sequence)
             """,
             [count],
         )
-        return [id for (id,) in cursor.fetchall()]
+        [(ids,)] = cursor.fetchall()
+    return ids or []
 
 
 _HISTORY = """

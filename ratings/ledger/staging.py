@@ -12,15 +12,23 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from heapq import merge
-from itertools import batched, chain, pairwise
+from itertools import batched, chain, islice, pairwise
 from operator import itemgetter
+from os import SEEK_END
 from tempfile import TemporaryFile
 from typing import IO, Any, NamedTuple
 
 from django.db import connection
 from psycopg.types.json import Jsonb
 
-from ratings.ledger.rows import SKILL_COLUMNS, NewMatch, Position, fact_of
+from ratings.ledger.rows import (
+    BEGINNING,
+    ROWS_AT_A_TIME,
+    SKILL_COLUMNS,
+    NewMatch,
+    Position,
+    fact_of,
+)
 from ratings.ledger.writing import (
     MATCH_ROW,
     PARTICIPATION_ROW,
@@ -42,28 +50,42 @@ TABLES = {
         "player_id": "int8",
         **dict.fromkeys(SKILL_COLUMNS, "float8"),
     },
+    "staged_id": {"id": "int8"},
 }
 
+OUTCOMES = ("staged_status", "staged_numbers")
+
 BLOCK = 1_000
+BLOCKS_IN_MEMORY = 100
 
 type Row = tuple[Any, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Spool:
-    """Rows on disk, by the block. A block's number is what it is found by again."""
+    """Rows by the block, the first of them in memory and the others on disk.
+
+    A block's number is what it is found by again.
+    """
 
     file: IO[bytes]
+    in_memory: list[Sequence[Row]] = field(default_factory=list)
 
     def add(self, rows: Sequence[Row]) -> int:
-        number = self.file.seek(0, 2)
+        if len(self.in_memory) < BLOCKS_IN_MEMORY:
+            self.in_memory.append(rows)
+            return -len(self.in_memory)
+        number = self.file.seek(0, SEEK_END)
         pickle.dump(rows, self.file, pickle.HIGHEST_PROTOCOL)
         return number
 
     def read(self, numbers: Iterable[int]) -> Iterator[Row]:
         for number in numbers:
-            self.file.seek(number)
-            yield from pickle.load(self.file)  # noqa: S301 - nobody else can write it
+            if number < 0:
+                yield from self.in_memory[-number - 1]
+            else:
+                self.file.seek(number)
+                yield from pickle.load(self.file)  # noqa: S301 - nobody else can write it
 
 
 class Run(NamedTuple):
@@ -127,6 +149,28 @@ class StagedMatches:
         parts = [row for new, o in done for row in participation_rows(self.game, new, o)]
         self.participation_rows.append(self.spool.add(parts))
 
+    def insert(self, outcomes: Iterator[Outcome]) -> None:
+        """Stores the matches as they are rated: PostgreSQL writes while more are worked out.
+
+        Some are worked out while the rows of the matches before go out, the others with their own.
+        """
+        ready = list(islice(outcomes, ROWS_AT_A_TIME // 2))
+        while ready:
+            matches: list[Row] = []
+            part = chain(ready, islice(outcomes, ROWS_AT_A_TIME // 2))
+            copy_rows(
+                "ratings_participation", PARTICIPATION_ROW, self._participations(part, matches)
+            )
+            ready = []
+            copy_rows("ratings_match", MATCH_ROW, _meanwhile(matches, outcomes, ready))
+
+    def _participations(self, outcomes: Iterable[Outcome], matches: list[Row]) -> Iterator[Row]:
+        """The ledger's rows; those of the matches themselves gather in `matches`."""
+        for outcome in outcomes:
+            new = self.being_rated.pop(outcome.match.id)
+            matches.append(match_row(self.game, new, outcome))
+            yield from participation_rows(self.game, new, outcome)
+
     def forget_outcomes(self) -> None:
         self.being_rated.clear()
         self.match_rows.clear()
@@ -157,6 +201,7 @@ class Staged:
     def add_matches(self, game: Game, new: Sequence[NewMatch]) -> None:
         """Puts new matches aside, that are to be rated later."""
         staged = self.new.setdefault(game.slug, StagedMatches(game, self.spool))
+        copy_rows("staged_id", TABLES["staged_id"], ((each.match.id,) for each in new))
         ids = (each.external_id for each in new)
         self._block_of.update(zip(ids, staged.add(new), strict=True))
 
@@ -176,27 +221,44 @@ class Staged:
             fresh = [each for each in outcomes if each.match.id in new.being_rated]
             outcomes = [each for each in outcomes if each.match.id not in new.being_rated]
             new.add_outcomes(fresh)
-        for (table, columns), rows in zip(TABLES.items(), rows_of(outcomes), strict=True):
+        for table, rows in zip(OUTCOMES, rows_of(outcomes), strict=True):
             if rows:
-                copy_rows(table, columns, rows)
+                copy_rows(table, TABLES[table], rows)
 
     def forget_outcomes(self) -> None:
         """So that all can be rated again."""
         for new in self.new.values():
             new.forget_outcomes()
         with connection.cursor() as cursor:
-            cursor.execute(f"TRUNCATE {', '.join(TABLES)}")
+            cursor.execute(f"TRUNCATE {', '.join(OUTCOMES)}")
 
     def write(self) -> None:
         """Puts everything into the history, in a few statements."""
         with connection.cursor() as cursor:
-            cursor.execute(f"ANALYZE {', '.join(TABLES)}")
+            cursor.execute(f"ANALYZE {', '.join(OUTCOMES)}")
             cursor.execute(UPDATE_STATUSES.format("staged_status AS new"))
             cursor.execute(UPDATE_LEDGER.format("staged_numbers AS new"))
         for new in self.new.values():
             new.write()
         if self.new:
             forget_plans()
+
+
+def first_appended(game: Game, after: Position | None) -> Position | None:
+    """Where the first match after a position stands that is none of the new ones."""
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE staged_id")
+        cursor.execute(
+            """
+            SELECT played_at, id FROM ratings_match m
+             WHERE game_id = %s AND status <> 'waiting' AND (played_at, id) > (%s, %s)
+               AND NOT EXISTS (SELECT FROM staged_id WHERE staged_id.id = m.id)
+             ORDER BY played_at, id LIMIT 1
+            """,
+            [game.pk, *(after or BEGINNING)],
+        )
+        row = cursor.fetchone()
+    return Position(*row) if row else None
 
 
 @contextmanager
@@ -219,6 +281,16 @@ def stage() -> Iterator[Staged]:
 def _drop() -> None:
     with connection.cursor() as cursor:
         cursor.execute(f"DROP TABLE IF EXISTS {', '.join(f'pg_temp.{name}' for name in TABLES)}")
+
+
+def _meanwhile(
+    rows: Iterable[Row], outcomes: Iterator[Outcome], ready: list[Outcome]
+) -> Iterator[Row]:
+    """The rows; with every second one of them, one outcome more is `ready`."""
+    for number, row in enumerate(rows):
+        yield row
+        if number % 2:
+            ready.extend(islice(outcomes, 1))
 
 
 def _to_row(new: NewMatch) -> Row:

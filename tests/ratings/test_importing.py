@@ -13,7 +13,7 @@ from django.db import connection, transaction
 
 from ratings import history, importing, ledger, recording
 from ratings.importing import MOST_PROBLEMS, import_file
-from ratings.ledger import Staged, staging
+from ratings.ledger import Staged, StagedMatches, staging
 from ratings.models import Game, Match, Player
 from ratings.recording import record_matches
 from ratings.report_files import Lines, Problem, UnreadableFile, read_reports
@@ -763,6 +763,7 @@ class Crash(Exception):
     ("where", "step"),
     [
         (Staged, "add_matches"),
+        (StagedMatches, "insert"),
         (Staged, "add"),
         (ledger, "lock_games"),
         (recording, "create_players"),
@@ -775,8 +776,10 @@ def test_crash_at_any_step_leaves_nothing_and_it_can_run_again(
     brisca, source, monkeypatch, where, step
 ):
     monkeypatch.setattr(importing, "BATCH", 2)
-    later = PLAYED_AT + timedelta(minutes=15)
-    record(duel("ana", "pepa_4", later), source=make_source("mesa-2"))
+    # The file comes after what is there, or before, as it has to for the step to come.
+    is_late = step == "add"
+    at = PLAYED_AT + (timedelta(minutes=15) if is_late else -timedelta(days=1))
+    record(duel("ana", "pepa_4", at), source=make_source("mesa-2"))
     content = line("m1") + line("m2", winner="nueva") + line("m3")
     rows, before = count_rows(), everything_of(brisca)
     real, calls = getattr(where, step), []
@@ -882,14 +885,17 @@ def in_any_order(count: int) -> list[str]:
     ]
 
 
+@pytest.mark.parametrize("in_memory", [0, 3, 100])
 @pytest.mark.parametrize("block", [1, 7, 1_000])
 @pytest.mark.parametrize("order", ["oldest first", "newest first", "any"])
 def test_order_of_a_file_comes_to_the_same_as_the_order_of_history(
-    brisca, source, monkeypatch, order, block
+    brisca, source, monkeypatch, order, block, in_memory
 ):
     """By runs of the spool that overlap and runs that do not, and blocks of every size."""
     monkeypatch.setattr(importing, "BATCH", 10)
     monkeypatch.setattr(staging, "BLOCK", block)
+    monkeypatch.setattr(staging, "BLOCKS_IN_MEMORY", in_memory)
+    monkeypatch.setattr(staging, "ROWS_AT_A_TIME", 8)
     lines = in_any_order(60)
     with undone():
         import_file(stream("".join(lines)), source=source, may_create_players=True)
@@ -923,29 +929,35 @@ def test_late_file_rates_what_comes_after_again(brisca, source):
 
 @pytest.fixture
 def meanwhile(monkeypatch):
-    """What others do once, in their own connection, when an import has rated and would write."""
+    """What others do once, in their own connection, before a step of an import."""
 
-    def do(what):
-        real, jobs = ledger.lock_games, [what]
+    def do(what, step=(ledger, "lock_games")):
+        real, jobs = getattr(*step), [what]
 
-        def lock_games(*args, **kwargs):
+        def do_and_go_on(*args, **kwargs):
             if jobs:
                 elsewhere(jobs.pop())
             return real(*args, **kwargs)
 
-        monkeypatch.setattr(ledger, "lock_games", lock_games)
+        monkeypatch.setattr(*step, do_and_go_on)
         return jobs
 
     return do
 
 
+IN_ITS_PLACE = {"appended": timedelta(days=-2), "late": timedelta(minutes=20)}
+"""When a match was played that is there before the file, so that the file comes after it or not."""
+
+
 @pytest.mark.django_db(transaction=True)
-def test_reports_are_recorded_while_a_file_is_imported_and_count_too(meanwhile):
+@pytest.mark.parametrize("file", IN_ITS_PLACE)
+def test_reports_are_recorded_while_a_file_is_imported_and_count_too(meanwhile, file):
     """One after all of the file, one amid the file's matches and after all that was stored."""
     brisca, source = open_game("brisca"), make_source()
-    record(duel("p1", "p2", PLAYED_AT - timedelta(days=2)), source=source)
+    begin = datetime(2026, 7, 6, tzinfo=UTC)
+    record(duel("p1", "p2", begin + IN_ITS_PLACE[file]), source=source)
     lines = in_any_order(60)
-    amid = datetime(2026, 7, 6, 0, 30, 30, tzinfo=UTC)
+    amid = begin + timedelta(minutes=30, seconds=30)
     answered = []
     jobs = meanwhile(
         lambda: answered.extend(
@@ -967,6 +979,7 @@ def test_reports_are_recorded_while_a_file_is_imported_and_count_too(meanwhile):
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("file", IN_ITS_PLACE)
 @pytest.mark.parametrize(
     "what",
     [
@@ -976,9 +989,10 @@ def test_reports_are_recorded_while_a_file_is_imported_and_count_too(meanwhile):
         "a void",
     ],
 )
-def test_import_that_is_overtaken_begins_again(meanwhile, what):
+def test_import_that_is_overtaken_begins_again(meanwhile, what, file):
     brisca, source = open_game("brisca"), make_source()
-    record(duel("p1", "p2", PLAYED_AT - timedelta(days=2), external_id="old"), source=source)
+    begin = datetime(2026, 7, 6, tzinfo=UTC)
+    record(duel("p1", "p2", begin + IN_ITS_PLACE[file], external_id="old"), source=source)
     lines = in_any_order(9)
     same = next(iter(reports_in(lines[1])))
     old = Match.objects.get(external_id="old")
@@ -992,7 +1006,10 @@ def test_import_that_is_overtaken_begins_again(meanwhile, what):
         ),
         "a void": lambda: history.void_matches([old.pk], by=None, reason="mistake"),
     }
-    jobs = meanwhile(deeds[what])
+    # Of appended ones the rows are there before the lock is, and others would wait for them.
+    is_first = file == "appended" and what != "a void"
+    step = (StagedMatches, "insert") if is_first else (ledger, "lock_games")
+    jobs = meanwhile(deeds[what], step)
 
     result = import_file(
         stream("".join(lines)), source=source, may_create_players=True, keep_going=True
@@ -1019,16 +1036,26 @@ def test_no_game_is_locked_while_a_file_is_read_and_rated(monkeypatch):
             )
             free.append(cursor.fetchone()[0])
 
-    for step in ("add_matches", "add", "write"):
-        real = getattr(Staged, step)
+    for where, step in (
+        (Staged, "add_matches"),
+        (StagedMatches, "insert"),
+        (Staged, "add"),
+        (Staged, "write"),
+    ):
+        real = getattr(where, step)
 
         def look_and_do(*args, real=real, **kwargs):
             elsewhere(look)
             return real(*args, **kwargs)
 
-        monkeypatch.setattr(Staged, step, look_and_do)
+        monkeypatch.setattr(where, step, look_and_do)
 
-    import_file(stream(line()), source=source, may_create_players=True)
+    import_file(stream(line("m2")), source=source, may_create_players=True)
+    appended, free = free, []
+    early = line("m1", played_at="2026-07-05T19:30:00Z")
+    import_file(stream(early), source=source, may_create_players=True)
+    late = free
 
     games = Game.objects.count()
-    assert free == [games, games, games - 1]
+    assert appended == [games, games, games - 1]  # read, rated, written
+    assert late == [games, games, games - 1]

@@ -77,6 +77,8 @@ def small_limits(most_rerated: int) -> Iterator[None]:
         patch.object(recording, "MOST_RERATED", most_rerated),
         patch.object(rerating, "MOST_RERATED", most_rerated),
         patch.object(staging, "BLOCK", most_rerated),
+        patch.object(staging, "BLOCKS_IN_MEMORY", 2),
+        patch.object(staging, "ROWS_AT_A_TIME", 6),
         patch.object(recording, "LOCK_SECONDS", 0.02),
         patch.object(segments, "LONGEST_WALK", 8),
         patch.object(segments, "SEGMENT", 4),
