@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from itertools import batched
@@ -70,13 +70,13 @@ def record_matches(
     """Stores and rates the reports that stand up; a receipt for each, in their order.
 
     One transaction: it locks every game named, in id order, until all is written. Among equal
-    times the order of the reports is the order of history. `at` is now; a report older than
+    times the order of the reports is the order of history. `at` is now, once the locks are had:
+    what has just been played comes last then, however long it waited. A report older than
     `max_age` is refused; `may_create_players` overrides what the source is allowed.
 
     With `may_wait` it never takes long: what cannot have the lock within LOCK_SECONDS, or would
     have more than MOST_RERATED matches rated again, is stored outside history and waits.
     """
-    at = at or datetime.now(UTC)
     if may_create_players is None:
         may_create_players = source.may_create_players
     recorder = _Recorder(source, at, max_age, may_create_players, may_wait)
@@ -166,21 +166,26 @@ class _Recorder:
     """
 
     source: Source
-    at: datetime
+    at: datetime | None
     max_age: timedelta | None
     may_create_players: bool
     may_wait: bool
+    now: datetime = field(init=False)
+    allowed: Collection[str] = field(init=False)
+    """The slugs of the games that the source may report; empty for all of them."""
     games: str = ""
     """The slugs of all games, once somebody has to be told."""
 
     def record(self, reports: Sequence[Report]) -> list[Receipt]:
         """Puts the reports into history. OperationalError where a lock is not to be had in time."""
+        self.allowed = ledger.read_allowed_games(self.source.pk)
         slugs = {report.game for report in reports}
         states = ledger.lock_games(slugs, seconds=LOCK_SECONDS if self.may_wait else None)
         return self._take(reports, states, self._write)
 
     def put_aside(self, reports: Sequence[Report]) -> list[Receipt]:
         """Stores the reports outside history, without a lock."""
+        self.allowed = ledger.read_allowed_games(self.source.pk)
         states = ledger.read_states({report.game for report in reports})
         return self._take(reports, states, self._store_waiting)
 
@@ -195,7 +200,7 @@ class _Recorder:
         # known here and its id is taken; the other way round they would seem to differ.
         stored = self._find_stored({report.external_id for report in reports})
         known = self._find_players({p for report in reports for p in report.players})
-        allowed = ledger.read_allowed_games(self.source.pk)
+        self.now = self.at or datetime.now(UTC)
         receipts: dict[int, Receipt] = {}
         accepted: dict[str, int] = {}
         doubles = []
@@ -205,7 +210,7 @@ class _Recorder:
                 receipts[number] = _receipt_of_known(*stored[report.external_id], report, known)
             elif report.external_id in accepted:
                 doubles.append(number)
-            elif problems := self._problems(report, states, allowed, known):
+            elif problems := self._problems(report, states, known):
                 receipts[number] = Receipt(Answer.REFUSED, problems=problems)
             else:
                 accepted[report.external_id] = number
@@ -254,13 +259,12 @@ class _Recorder:
         self,
         report: Report,
         states: Mapping[str, GameState],
-        allowed: Collection[str],
         known: Mapping[str, KnownPlayer],
     ) -> list[str]:
-        """Why the report cannot be accepted. `allowed` names games; empty means every one."""
+        """Why the report cannot be accepted."""
         if report.game not in states:
             return [self._unknown_game(report.game)]
-        if allowed and report.game not in allowed:
+        if self.allowed and report.game not in self.allowed:
             return [
                 # Translators: answers a game server: source is its name.
                 _('Source "%(source)s" may not report the game "%(game)s".')
@@ -283,12 +287,12 @@ class _Recorder:
     def _time_problems(self, report: Report) -> list[str]:
         if report.played_at is None:
             return []
-        if report.played_at > self.at + CLOCK_TOLERANCE:
+        if report.played_at > self.now + CLOCK_TOLERANCE:
             return [
                 _("Unexpected played_at %(played_at)s: it is in the future, now is %(now)s.")
-                % {"played_at": _iso(report.played_at), "now": _iso(self.at)}
+                % {"played_at": _iso(report.played_at), "now": _iso(self.now)}
             ]
-        if self.max_age is not None and report.played_at < self.at - self.max_age:
+        if self.max_age is not None and report.played_at < self.now - self.max_age:
             return [
                 _(
                     "Unexpected played_at %(played_at)s: it is more than %(days)d days ago. "
@@ -323,8 +327,9 @@ class _Recorder:
 
     def _write(self, state: GameState, new: Sequence[NewMatch]) -> Mapping[int, Outcome]:
         """Puts new matches into the game's history, and what waits with them; the outcomes."""
-        waiting = ledger.read_waiting(state.game)
-        if self.may_wait and self._is_late(state.game, [*waiting, *(n.match for n in new)]):
+        end = ledger.read_end(state.game)
+        waiting = ledger.read_waiting(state.game) if end.has_waiting else []
+        if self.may_wait and _is_late([*waiting, *(stored.match for stored in new)], end.newest):
             limit = ledger.position_before_newest(state.game, MOST_RERATED)
             late = [stored for stored in new if _position(stored.match) < limit]
             self._store_waiting(state, late)
@@ -332,11 +337,8 @@ class _Recorder:
             waiting = [match for match in waiting if _position(match) >= limit]
         if not (new or waiting):
             return {}
-        return history.rerate(state, history.Rewrite(new=new, waiting=waiting)).outcomes
-
-    def _is_late(self, game: Game, matches: Iterable[PlayedMatch]) -> bool:
-        newest = ledger.newest_position(game)
-        return newest is not None and min(map(_position, matches)) < newest
+        rewrite = history.Rewrite(new=new, waiting=waiting)
+        return history.rerate(state, rewrite, end=end).outcomes
 
     def _store_waiting(self, state: GameState, new: Sequence[NewMatch]) -> Mapping[int, Outcome]:
         ledger.insert_matches(state.game, new, {})
@@ -359,12 +361,12 @@ class _Recorder:
             for team_number, team in enumerate(report.teams, start=1)
             for player in (known[fold(external_id)] for external_id in team.players)
         ]
-        played_at = self.at if report.played_at is None else min(report.played_at, self.at)
+        played_at = self.now if report.played_at is None else min(report.played_at, self.now)
         return NewMatch(
             match=PlayedMatch(played_at, entries, ledger.fact_of(report.termination), match_id),
             source_id=self.source.pk,
             external_id=report.external_id,
-            received_at=self.at,
+            received_at=self.now,
             termination=report.termination,
             report=Jsonb(canonical_report(report, known)),
             points={number: team.points for number, team in enumerate(report.teams, start=1)},
@@ -391,6 +393,7 @@ class Intake(_Recorder):
 
     def take(self, reports: Sequence[Report]) -> list[Receipt]:
         """What would become of the reports, in their order; WAITING for those put aside."""
+        self.allowed = ledger.read_allowed_games(self.source.pk)
         states = ledger.read_states({report.game for report in reports})
         return self._take(reports, states, self._put_aside)
 
@@ -445,6 +448,10 @@ class Intake(_Recorder):
                 for key, player in find_players(self.source, ids.values()).items()
             ):
                 raise Overtaken
+
+
+def _is_late(matches: Iterable[PlayedMatch], newest: Position | None) -> bool:
+    return newest is not None and min(map(_position, matches)) < newest
 
 
 def _position(match: PlayedMatch) -> Position:

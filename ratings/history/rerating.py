@@ -12,6 +12,7 @@ from django.db import transaction
 from ratings import ledger
 from ratings.ledger import (
     EditedMatch,
+    End,
     NewMatch,
     Position,
     Staged,
@@ -86,7 +87,8 @@ NOTHING_RERATED = Rerating({}, 0)
 class Rerun:
     """A game's history replayed from a position on with a rewrite put in. Writes nothing.
 
-    Memory and time grow with what lies behind the position, not with the history before it.
+    Memory and time grow with what lies behind the position, not with the history before it. Who
+    has read already where the history ends gives it as `end`.
     """
 
     def __init__(
@@ -95,13 +97,14 @@ class Rerun:
         rewrite: Rewrite,
         since: Position | None = None,
         *,
+        end: End | None = None,
         on_match: OnMatch | None = None,
     ) -> None:
         self.rewrite = rewrite
         self.on_match = on_match
         self.since = rewrite.since if since is None else since
         self.game = game
-        newest = ledger.newest_position(game)
+        newest = (end or ledger.read_end(game)).newest
         self.is_append = not rewrite.edited and (newest is None or self.since > newest)
         self.end = newest
         player_sets = {_players(match) for match in rewrite.placed}
@@ -174,7 +177,7 @@ class WholeRerun(Rerun):
         self.on_match = on_match
         self.since = ledger.BEGINNING
         self.game = game
-        self.end = ledger.newest_position(game)
+        self.end = ledger.read_end(game).newest
         self.is_append = False
         self.old = ledger.read_ratings(game)
         self.replay = Replay()
@@ -206,6 +209,7 @@ def rerate(
     rewrite: Rewrite = NOTHING,
     *,
     since: Position | None = None,
+    end: End | None = None,
     on_match: OnMatch | None = None,
 ) -> Rerating:
     """Rates the game from the earliest position touched on, and stores it.
@@ -215,7 +219,7 @@ def rerate(
     """
     if rewrite.is_empty and since is None:
         return NOTHING_RERATED
-    run = Rerun(state.game, rewrite, since, on_match=on_match)
+    run = Rerun(state.game, rewrite, since, end=end, on_match=on_match)
     for part in _parts(run.changes()):
         ledger.update_matches(part)
     run.place(state)

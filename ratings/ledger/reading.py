@@ -112,19 +112,29 @@ def read_allowed_games(source_id: int) -> set[str]:
         return {slug for (slug,) in cursor}
 
 
-def newest_position(game: Game) -> Position | None:
-    """Where the game's history ends; None where it has not begun."""
+class End(NamedTuple):
+    """Where a game's history ends, None where it has not begun, and whether reports wait."""
+
+    newest: Position | None
+    has_waiting: bool
+
+
+def read_end(game: Game) -> End:
     with prepared_cursor() as cursor:
         cursor.execute(
             """
-            SELECT played_at, id FROM ratings_match
-             WHERE game_id = %s AND status <> 'waiting'
-             ORDER BY played_at DESC, id DESC LIMIT 1
+            SELECT newest.played_at, newest.id,
+                   EXISTS (SELECT FROM ratings_match WHERE game_id = %s AND status = 'waiting')
+              FROM (SELECT) AS one
+              LEFT JOIN LATERAL (
+                   SELECT played_at, id FROM ratings_match
+                    WHERE game_id = %s AND status <> 'waiting'
+                    ORDER BY played_at DESC, id DESC LIMIT 1) AS newest ON true
             """,
-            [game.pk],
+            [game.pk, game.pk],
         )
-        row = cursor.fetchone()
-    return Position(*row) if row else None
+        [(played_at, match_id, has_waiting)] = cursor.fetchall()
+    return End(None if match_id is None else Position(played_at, match_id), has_waiting)
 
 
 def next_match_ids(count: int) -> list[int]:
