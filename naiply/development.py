@@ -19,11 +19,13 @@ from contextlib import ExitStack, contextmanager
 from typing import TextIO
 
 import django
+from django.apps import apps
 from django.contrib.auth import get_user_model
 from django.core.management import call_command, get_commands
 from django.db import connection
 
 from naiply import catalogs, embedded
+from naiply.celery import app
 from naiply.local import PROJECT_FOLDER, kept_secret, local_folder
 from naiply.settings import EMBEDDED_DATABASE, env
 
@@ -87,6 +89,10 @@ def run(stack: ExitStack) -> None:
         listener.close()
         address = f"http://{HOST}:{env.port}"
         wait_for_answer(address, children)
+    if env.demo and not apps.get_model("ratings", "VerifyRun").objects.exists():
+        # Else the page that shows what was found would be empty until the first night.
+        app.send_task("ratings.tasks.check_games")
+    connection.close()
     say(f"\nNaiply is at {address}/")
     if staff:
         say(f"Staff sign-in: {address}/admin/  {staff}")
