@@ -81,6 +81,7 @@ def load_demo(
         if progress:
             progress(done, len(arrivals))
     apply_decay(season.end)
+    ledger.learn_sizes()
     return recorded
 
 

@@ -34,8 +34,10 @@ from ratings.ledger.writing import (
     PARTICIPATION_ROW,
     UPDATE_LEDGER,
     UPDATE_STATUSES,
+    VERY_MANY_MATCHES,
     copy_rows,
     forget_plans,
+    learn_sizes,
     match_row,
     participation_rows,
     rows_of,
@@ -105,6 +107,7 @@ class StagedMatches:
 
     game: Game
     spool: Spool
+    count: int = 0
     players: set[int] = field(default_factory=set)
     runs: list[Run] = field(default_factory=list)
     being_rated: dict[int, NewMatch] = field(default_factory=dict)
@@ -117,6 +120,7 @@ class StagedMatches:
 
     def add(self, new: Sequence[NewMatch]) -> list[int]:
         """Keeps new matches; the number of each one's block, in the order given."""
+        self.count += len(new)
         rows = sorted(map(_to_row, new), key=_position)
         blocks = list(batched(rows, BLOCK))
         numbers = [self.spool.add(block) for block in blocks]
@@ -240,6 +244,8 @@ class Staged:
             cursor.execute(UPDATE_LEDGER.format("staged_numbers AS new"))
         for new in self.new.values():
             new.write()
+        if sum(new.count for new in self.new.values()) >= VERY_MANY_MATCHES:
+            learn_sizes()
         if self.new:
             forget_plans()
 

@@ -29,6 +29,7 @@ from ratings.systems.replay import Outcome, PlayedMatch, Standing
 
 FEW_MATCHES = 3
 MANY_MATCHES = 500
+VERY_MANY_MATCHES = 10_000
 
 CHANNEL = "naiply"
 """NOTIFY channel; the payload is `<game slug> <version>`, delivered at commit."""
@@ -159,6 +160,17 @@ def edit_matches(game: Game, edits: Iterable[EditedMatch]) -> None:
         PARTICIPATION_ROW,
         (row for edit in rebuilt for row in participation_rows(game, edit, None)),
     )
+
+
+def learn_sizes() -> None:
+    """Has PostgreSQL look at the tables anew, after very many rows.
+
+    By itself it does so within a minute or two. Until then tables that were emptied, of a demo or
+    of an import that failed, count as empty, and a replay would read one of them from end to end
+    for each row of the other.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE ratings_match, ratings_participation, ratings_rating")
 
 
 def _insert_rows(table: str, columns: Mapping[str, str], rows: Iterable[tuple[Any, ...]]) -> None:

@@ -868,6 +868,30 @@ def test_memory_does_not_grow_with_the_file():
     assert peak(5_000) < peak(500) + 50_000
 
 
+@pytest.mark.parametrize("place", ["appended", "late"])
+def test_import_of_very_many_tells_the_planner_so(brisca, source, monkeypatch, place):
+    """Tables that were emptied count as empty: a replay would read one of them for each row."""
+    monkeypatch.setattr(staging, "VERY_MANY_MATCHES", 12)
+    if place == "late":
+        record(duel("ana", "pepa_4", PLAYED_AT), source=make_source("mesa-2"))
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE ratings_match, ratings_participation")
+        known = planned_rows(cursor)
+
+        import_file(stream("".join(in_any_order(12))), source=source, may_create_players=True)
+
+        assert planned_rows(cursor) == (known[0] + 12, known[1] + 24)
+
+
+def planned_rows(cursor) -> tuple[int, int]:
+    """How many rows the planner takes the matches and the ledger to have."""
+    cursor.execute(
+        "SELECT reltuples FROM pg_class WHERE relname IN ('ratings_match', 'ratings_participation')"
+        " ORDER BY relname"
+    )
+    return tuple(int(count) for (count,) in cursor.fetchall())
+
+
 # Among other writers
 
 
