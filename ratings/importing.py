@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ratings import ledger
+from ratings.jobs import matches_done
 from ratings.models import Source
 from ratings.recording import TRIES, Answer, Intake, Overtaken, Receipt
 from ratings.report_files import Lines, Problem, Reading, read_reports
@@ -52,7 +53,6 @@ Progress = Callable[[float, float], None]
 """Called with how many thirds are done, and that there are three: reading, rating and writing."""
 
 THIRDS = 3
-MATCHES_BETWEEN_CALLS = 1_000
 
 
 def import_file(
@@ -146,15 +146,7 @@ def _matches_rated(new: int, progress: Progress | None) -> Callable[[], None] | 
     """What to call for each match that is rated; stored ones that come after are not counted."""
     if progress is None:
         return None
-    done = 0
-
-    def count() -> None:
-        nonlocal done
-        done += 1
-        if done % MATCHES_BETWEEN_CALLS == 0:
-            progress(min(1 + done / new, 2), THIRDS)
-
-    return count
+    return matches_done(lambda done, total: progress(1 + done / total, THIRDS), new)
 
 
 def _take(batch: Sequence[Reading], intake: Intake, result: ImportResult) -> None:

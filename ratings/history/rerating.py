@@ -333,11 +333,10 @@ def append_staged(
                 for slug, state in before.items()
             }
             # What the runs have read has to be of one moment.
-            if _differ(before, ledger.read_states(slugs), "version"):
+            is_of_one_moment = not _differ(before, ledger.read_states(slugs), "version")
+            if not (is_of_one_moment and all(run.is_append for run in runs.values())):
                 raise _NotAppended
             for slug, run in runs.items():
-                if not run.is_append:
-                    raise _NotAppended
                 staged.new[slug].insert(run.changes())
             states = ledger.lock_games(slugs)
             if _differ(before, states, "rewrites"):
@@ -467,17 +466,6 @@ def _carried_on(standing: Standing, was: StoredRating | None, now: StoredRating 
         carried.peak_elo, carried.peak_at = now.standing.peak_elo, now.standing.peak_at
     carried.peak_elo = max(carried.peak_elo, carried.elo)
     return carried
-
-
-def rerate_from_start(state: GameState, *, on_match: OnMatch | None = None) -> int:
-    """The same as `rerate_whole_game`, under the game's lock, which the caller holds."""
-    run = WholeRerun(state.game, on_match=on_match)
-    for part in _parts(run.changes()):
-        ledger.update_matches(part)
-    run.place(state)
-    ledger.write_ratings(state, run.standings, run.old)
-    ledger.announce(state, is_rewrite=True)
-    return run.rerated
 
 
 def _parts(outcomes: Iterable[Outcome]) -> Iterator[list[Outcome]]:

@@ -431,8 +431,7 @@ def test_counters_and_ratings_after_a_void_equal_a_rebuild(brisca, source):
     assert (one.matches, one.won, one.drawn, one.lost) == (7, 4, 0, 3)
     ratings, board = ratings_of(brisca), Board(brisca)
     assert board.listed() == len(ratings) == 8
-    with transaction.atomic():
-        history.rerate_from_start(ledger.lock_games(["brisca"])["brisca"])
+    history.rerate_whole_game("brisca")
     assert ratings_of(brisca) == ratings
     version = versions()["brisca"]
     assert void("m1", "m5") == []
@@ -964,8 +963,7 @@ def test_preview_tells_exactly_what_is_then_done(source, seed, kind):
     chosen = choice.sample(reports, 1 if kind == "correct" else 15)
     ids = [match_id(report.external_id) for report in chosen]
     Player.objects.filter(handle__in=["p3", "p5"]).update(status=PlayerStatus.HIDDEN)
-    with transaction.atomic():
-        history.rerate_from_start(ledger.lock_games(["brisca"])["brisca"])
+    history.rerate_whole_game("brisca")
     if kind == "correct":
         to_be = reported_otherwise(chosen[0], choice)
         while right(to_be) == facts_of(to_be.external_id):

@@ -272,7 +272,7 @@ def test_matches_that_wait_are_not_in_history_yet(brisca, folder):
         mu_after=None,
         sigma_after=None,
     )
-    history.rerate_from_start(GameState.objects.select_related("game").get(game=brisca))
+    history.rerate_whole_game("brisca")
 
     replayed = replay_download(write_download(brisca))
 

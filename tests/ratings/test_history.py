@@ -557,17 +557,7 @@ def test_rerating_reads_no_waiting_match(brisca, source):
     assert_verified(brisca)
 
 
-def rerate_under_lock(game):
-    with transaction.atomic():
-        return history.rerate_from_start(locked(game))
-
-
-def rerate_from_snapshot(game):
-    return history.rerate_whole_game(game.slug)
-
-
-@pytest.mark.parametrize("rerate", [rerate_under_lock, rerate_from_snapshot])
-def test_rerating_from_nothing_heals_whatever_is_stored(brisca, source, rerate):
+def test_rerating_from_nothing_heals_whatever_is_stored(brisca, source):
     record(*season(6), source=source)
     expected = everything_of(brisca)
     Participation.objects.filter(elo_after__isnull=False).update(elo_after=7.0)
@@ -587,7 +577,7 @@ def test_rerating_from_nothing_heals_whatever_is_stored(brisca, source, rerate):
     )
     version = GameState.objects.get(game=brisca).version
 
-    matches = rerate(brisca)
+    matches = history.rerate_whole_game("brisca")
 
     assert matches == 60
     assert everything_of(brisca) == expected
@@ -617,8 +607,7 @@ def test_report_that_comes_while_a_whole_game_is_rated_again_counts_too(monkeypa
     assert_verified(brisca)
 
 
-@pytest.mark.parametrize("rerate", [rerate_under_lock, rerate_from_snapshot])
-def test_engine_stays_the_one_that_computed_until_all_is_computed_anew(brisca, source, rerate):
+def test_engine_stays_the_one_that_computed_until_all_is_computed_anew(brisca, source):
     record(duel("a", "b", today(10)), source=source)
     assert GameState.objects.get(game=brisca).engine == engine()
     GameState.objects.filter(game=brisca).update(engine="0-another")
@@ -627,7 +616,7 @@ def test_engine_stays_the_one_that_computed_until_all_is_computed_anew(brisca, s
     assert GameState.objects.get(game=brisca).engine == "0-another"
     assert not history.verify(brisca).exact
 
-    rerate(brisca)
+    history.rerate_whole_game("brisca")
     assert GameState.objects.get(game=brisca).engine == engine()
     assert_verified(brisca)
 

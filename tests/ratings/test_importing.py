@@ -11,7 +11,7 @@ from decimal import Decimal
 import pytest
 from django.db import connection, transaction
 
-from ratings import history, importing, ledger, recording
+from ratings import history, importing, jobs, ledger, recording
 from ratings.importing import MOST_PROBLEMS, import_file
 from ratings.ledger import Staged, StagedMatches, staging
 from ratings.models import Game, Match, Player
@@ -835,7 +835,7 @@ def test_progress_ends_with_the_whole_file(brisca, source, monkeypatch):
 
 
 def test_progress_tells_of_the_rating_too(brisca, source, monkeypatch):
-    monkeypatch.setattr(importing, "MATCHES_BETWEEN_CALLS", 2)
+    monkeypatch.setattr(jobs, "MATCHES_BETWEEN_CALLS", 2)
     later = PLAYED_AT + timedelta(minutes=15)
     record(duel("ana", "pepa_4", later), source=make_source("mesa-2"))
     content = "".join(line(f"m{n}") for n in range(4))

@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 from django.forms.models import model_to_dict
 
-from ratings import history, ledger
+from ratings import history
 from ratings.models import (
     Bot,
     BotVersion,
@@ -455,8 +455,7 @@ def test_opponents_of_an_anonymised_player_keep_every_byte_also_through_a_rebuil
     assert numbers_of_others(seventeen.handle) == before
     assert_all_clean()
 
-    state = ledger.lock_games(["brisca"])["brisca"]
-    history.rerate_from_start(state)
+    history.rerate_whole_game("brisca")
 
     assert numbers_of_others(seventeen.handle) == before
     assert_all_clean()

@@ -110,7 +110,7 @@ def assert_true(game):
     assert_verified(game)
     before = rows_of(game)
     with transaction.atomic():
-        history.rerate_from_start(ledger.lock_games([game.slug])[game.slug])
+        history.rerate_whole_game(game.slug)
         again = rows_of(game)
         transaction.set_rollback(True)
     assert again == before

@@ -542,20 +542,15 @@ class World:
 
     def _rerate(self) -> Deed:
         game = self._game()
-        is_locked = self.choice.random() < 0.3
-        meanwhile = None if is_locked else self._meanwhile(game)
+        meanwhile = self._meanwhile(game)
 
         def do() -> None:
-            if is_locked:
-                with transaction.atomic():
-                    history.rerate_from_start(ledger.lock_games([game.slug])[game.slug])
-            else:
-                self._with(meanwhile, lambda: history.rerate_whole_game(game.slug))
+            self._with(meanwhile, lambda: history.rerate_whole_game(game.slug))
 
         def tell(_result: None) -> None:
             game.version += 1
 
-        return Deed("rerate from the start", do, tell)
+        return Deed("rerate the whole game", do, tell)
 
     # Corrections
 
