@@ -19,7 +19,7 @@ from tests.ratings.builders import (
     team,
 )
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("complaints")]
 
 TURN = 10_000  # milliseconds between two questions of a board
 BOARD = "/leaderboards/brisca/"
@@ -54,25 +54,6 @@ def board(page, site, card_room):
     page.clock.install()
     page.goto(site + BOARD)
     return page
-
-
-@pytest.fixture(autouse=True)
-def complaints(page, site):
-    """What the browser has to say against the site; there must be nothing."""
-    found = []
-    page.on(
-        "console",
-        lambda message: (
-            found.append(message.text) if message.type in ("error", "warning") else None
-        ),
-    )
-    page.on("pageerror", lambda error: found.append(str(error)))
-    page.on(
-        "request",
-        lambda request: None if request.url.startswith(site) else found.append(request.url),
-    )
-    yield found
-    assert found == []
 
 
 def win_nine_times(player, source):

@@ -10,7 +10,7 @@ from ratings.models import Player
 from ratings.players import create_bot
 from tests.ratings.builders import draw, duel, make_source, open_game, record
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("complaints")]
 
 BOARD = "/leaderboards/brisca/"
 PLACES = ["", "?q=nunez", "?q=zzz", "?around=nunez-7", "?rank=30", "?system=openskill&rank=9999"]
@@ -37,25 +37,6 @@ def card_room(transactional_db):
     player.clean_fields()
     player.save()
     return source
-
-
-@pytest.fixture(autouse=True)
-def complaints(page, site):
-    """What the browser has to say against the site; there must be nothing."""
-    found = []
-    page.on(
-        "console",
-        lambda message: (
-            found.append(message.text) if message.type in ("error", "warning") else None
-        ),
-    )
-    page.on("pageerror", lambda error: found.append(str(error)))
-    page.on(
-        "request",
-        lambda request: None if request.url.startswith(site) else found.append(request.url),
-    )
-    yield found
-    assert found == []
 
 
 def open_details(page):
